@@ -1,0 +1,95 @@
+# logkit: build, test and install. `make help` lists the targets.
+
+GO        ?= go
+PREFIX    ?= /usr/local
+BINDIR    ?= $(PREFIX)/bin
+SBINDIR   ?= $(PREFIX)/sbin
+MANDIR    ?= $(PREFIX)/share/man
+BASHDIR   ?= $(PREFIX)/share/bash-completion/completions
+ZSHDIR    ?= $(PREFIX)/share/zsh/site-functions
+FISHDIR   ?= $(PREFIX)/share/fish/vendor_completions.d
+FUZZTIME  ?= 20s
+BENCHTIME ?= 1s
+
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
+# The tag leaves a Markdown renderer out that only generated manuals would need.
+BUILD    = CGO_ENABLED=0 $(GO) build -trimpath -tags urfave_cli_no_docs \
+           -ldflags '-s -w -X logkit/lib/cli.Version=$(VERSION)'
+
+TOOLS := $(notdir $(wildcard cmd/*))
+BINS  := $(addprefix bin/,$(TOOLS))
+
+all: build
+
+help:
+	@sed -n 's/^\([a-z]*\): .*## /\1\t/p' $(MAKEFILE_LIST)
+
+build: $(BINS) ## the tools, into bin/
+
+# Go knows what has changed; make does not.
+$(BINS): bin/%: FORCE
+	$(BUILD) -o $@ ./cmd/$*
+
+demo: build ## start a broker, send a real log through it, and show what happens
+	sh testdata/demo
+
+test: packages ## everything, under the race detector
+	$(GO) test -race -timeout 20m ./...
+
+race: test
+
+packages:
+	@sh testdata/debian/install
+
+lint: ## formatting, vet, staticcheck, shell scripts, manual pages
+	@unformatted=$$(gofmt -l cmd lib); test -z "$$unformatted" || { echo "gofmt would change:" $$unformatted >&2; exit 1; }
+	$(GO) vet ./...
+	$(GO) tool -modfile=testdata/lint/go.mod staticcheck ./...
+	mandoc -T lint -W warning man/*.[1-8]
+
+check: packages lint test ## what must be green before a change goes in
+
+fuzz: ## each fuzz target for FUZZTIME
+	@set -e; for package in $$($(GO) list ./...); do \
+		for target in $$($(GO) test -list '^Fuzz' $$package | grep '^Fuzz' || true); do \
+			echo "$$package $$target"; \
+			$(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) $$package; \
+		done; \
+	done
+
+bench: ## Go benchmarks, with allocations
+	$(GO) test -run '^$$' -bench . -benchmem -benchtime $(BENCHTIME) ./...
+
+soak: packages ## the long runs
+	LOGKIT_SOAK=1 $(GO) test -timeout 4h ./...
+
+docs: ## write the completions again from the flags
+	$(GO) test ./cmd/... -run Docs -update
+
+install: build ## into DESTDIR/PREFIX
+	install -d $(DESTDIR)$(BINDIR) $(DESTDIR)$(SBINDIR) $(DESTDIR)$(BASHDIR) $(DESTDIR)$(ZSHDIR) $(DESTDIR)$(FISHDIR)
+	@set -e; for tool in $(TOOLS); do \
+		case $$tool in logd) dir=$(SBINDIR) ;; *) dir=$(BINDIR) ;; esac; \
+		install -m 755 bin/$$tool $(DESTDIR)$$dir/$$tool; \
+		install -m 644 completions/$$tool.bash $(DESTDIR)$(BASHDIR)/$$tool; \
+		install -m 644 completions/_$$tool $(DESTDIR)$(ZSHDIR)/_$$tool; \
+		install -m 644 completions/$$tool.fish $(DESTDIR)$(FISHDIR)/$$tool.fish; \
+	done
+	@set -e; for page in man/*.[1-8]; do \
+		section=$(DESTDIR)$(MANDIR)/man$${page##*.}; \
+		install -d $$section; \
+		install -m 644 $$page $$section/; \
+	done
+
+uninstall:
+	@set -e; for tool in $(TOOLS); do \
+		rm -f $(DESTDIR)$(BINDIR)/$$tool $(DESTDIR)$(SBINDIR)/$$tool $(DESTDIR)$(BASHDIR)/$$tool \
+			$(DESTDIR)$(ZSHDIR)/_$$tool $(DESTDIR)$(FISHDIR)/$$tool.fish; \
+	done
+	@set -e; for page in man/*.[1-8]; do rm -f $(DESTDIR)$(MANDIR)/man$${page##*.}/$${page##*/}; done
+
+clean:
+	rm -rf bin
+
+FORCE:
+.PHONY: all help build demo test race packages lint check fuzz bench soak docs install uninstall clean FORCE

@@ -1,0 +1,146 @@
+package commitlog
+
+import (
+	"fmt"
+	"math"
+	"time"
+
+	"logkit/lib/record"
+	"logkit/lib/segment"
+	"logkit/lib/vfs"
+)
+
+// Append writes one batch at the end of the log and returns the id of its first record. The batch must have been
+// checked (record.Validate) and h be its header; base id and leader epoch are set in batch itself, which is not kept.
+// The order of the log is the order of the calls. Append does not wait for a flush: with flush true one is asked for at
+// once, and WaitVisible tells when it is done. It may block while another segment is begun.
+//
+// Errors: a *DiskError when the disk refused (nothing of the batch is in the log then), ErrClosed.
+func (l *Log) Append(batch []byte, h record.Header, flush bool) (base int64, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err := l.prepare(&h); err != nil {
+		return 0, err
+	}
+	record.SetBaseOffset(batch, h.BaseOffset)
+	record.SetLeaderEpoch(batch, 0)
+	if err := l.writer.Append(batch, h); err != nil {
+		return 0, l.refused(err)
+	}
+	if l.began.IsZero() {
+		l.began = time.Now()
+	}
+	l.appended = h.LastOffset() + 1
+	l.end.Store(h.NextBase())
+	l.unflushed += int64(h.LastOffsetDelta) + 1
+	if flush || l.unflushed >= l.options.FlushMessages {
+		l.wantFlush()
+	} else {
+		l.arm()
+	}
+	return h.BaseOffset, nil
+}
+
+// prepare sees to it that there is a segment into which a batch with header h fits, and sets its base id.
+func (l *Log) prepare(h *record.Header) error {
+	for {
+		if l.failure != nil {
+			return l.failure
+		}
+		h.BaseOffset = l.end.Load()
+		if h.BaseOffset > math.MaxInt64-2*math.MaxInt32 {
+			return &DiskError{Dir: l.dir, Err: fmt.Errorf("ids are used up at %d", h.BaseOffset)}
+		}
+		if l.writer == nil {
+			if err := l.openWriter(); err != nil {
+				return l.refused(err)
+			}
+		}
+		old := !l.began.IsZero() && time.Since(l.began) >= l.options.SegmentAge
+		if !old && l.writer.Fits(h.Size(), h.LastOffset(), l.options.SegmentBytes) {
+			return nil
+		}
+		// Rolling lets go of the lock while a flush runs, so the question is asked again.
+		if err := l.roll(); err != nil {
+			return err
+		}
+	}
+}
+
+// openWriter opens the last segment for writing, after a clean start has left it closed.
+func (l *Log) openWriter() error {
+	v := l.view.Load()
+	last := v.segments[len(v.segments)-1]
+	writer, recovery, err := segment.Recover(l.env, l.dir, last.Base(), math.MaxInt64)
+	if err != nil {
+		return err
+	}
+	if recovery.Cut > 0 || writer.Size() != v.tail {
+		writer.Abandon()
+		return fmt.Errorf("%s: %d bytes, %d after the clean stop", last.LogPath(), writer.Size(), v.tail)
+	}
+	l.install(writer)
+	return nil
+}
+
+// install makes writer, which is the last segment of the view or follows it, the one that is appended to.
+func (l *Log) install(writer *segment.Writer) {
+	v := *l.view.Load()
+	if n := len(v.segments); v.segments[n-1].Base() == writer.Base() {
+		// Readers go on with the writer's own Segment: its indexes grow in memory.
+		v.segments = append(v.segments[:n-1:n-1], writer.Segment)
+	} else {
+		v.segments = append(v.segments[:n:n], writer.Segment)
+		v.tail = 0
+	}
+	l.writer = writer
+	l.view.Store(&v)
+}
+
+// refused is called when the disk did not take something that has left no trace in the log. A full disk, or a lack of
+// descriptors, may pass; anything else does not.
+func (l *Log) refused(err error) error {
+	disk := &DiskError{Dir: l.dir, Err: err}
+	if _, torn := err.(*segment.TornError); !torn && (vfs.IsNoSpace(err) || vfs.IsNoDescriptor(err)) {
+		l.logger.Error("append refused", "dir", l.dir, "error", err)
+		return disk
+	}
+	return l.fail(err)
+}
+
+// fail ends the writing for good and tells everybody who waits.
+func (l *Log) fail(err error) error {
+	disk := &DiskError{Dir: l.dir, Err: err, Sticky: true}
+	if l.failure == nil {
+		l.failure = disk
+		l.logger.Error("log failed", "dir", l.dir, "error", err)
+		l.announce()
+		if l.options.OnFailure != nil {
+			go l.options.OnFailure(disk)
+		}
+	}
+	return disk
+}
+
+// roll ends the last segment and begins another at the end of the log. Everything is flushed first, so only the last
+// segment ever holds what is not durable.
+func (l *Log) roll() error {
+	sealed := l.writer
+	if err := l.flushAll(); err != nil {
+		return err
+	}
+	if l.writer != sealed {
+		return nil // somebody else has rolled while the lock was free
+	}
+	next, err := segment.Create(l.env, l.dir, l.end.Load())
+	if err != nil {
+		return l.refused(err)
+	}
+	if err := sealed.Seal(); err != nil {
+		next.Abandon()
+		return l.refused(err)
+	}
+	l.install(next)
+	l.began = time.Time{}
+	return nil
+}

@@ -1,0 +1,222 @@
+package commitlog
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"logkit/lib/segment"
+)
+
+// Checkpoint is what is remembered of a log from the last time that it was open.
+type Checkpoint struct {
+	// Start is the id of the last deleted record + 1.
+	Start int64
+	// RecoveryPoint is an id before which everything was durable.
+	RecoveryPoint int64
+	// Clean is there when the log was closed in order and nothing can have changed since.
+	Clean *Clean
+}
+
+// Clean describes a log that was closed in order, so that opening it need not read it.
+type Clean struct {
+	Base int64 // base id of the last segment
+	Size int64 // its bytes
+	High int64 // id of the last record + 1
+	End  int64 // next base
+}
+
+// Open opens the log in dir, which must exist, and makes its first segment when there is none. Without a Clean that
+// agrees with the files it recovers: see the package comment. What it cut and found damaged goes to the logger, a line
+// each. Options.Syncs and env may be shared with other logs.
+func Open(env *segment.Env, dir string, options Options, from Checkpoint) (*Log, error) {
+	l := &Log{env: env, dir: dir, logger: env.Logger, options: options.withDefaults()}
+	l.flushed.L = &l.mu
+	bases, err := l.list()
+	if err != nil {
+		return nil, err
+	}
+	if len(bases) == 0 {
+		return l, l.createFirst(from.Start)
+	}
+	if l.openClean(bases, from) {
+		return l, nil
+	}
+	return l, l.recover(bases, from)
+}
+
+// list returns the base ids of the segments in the directory, in order. What a crash left half-written is removed.
+func (l *Log) list() ([]int64, error) {
+	names, err := l.env.FS.ReadDir(l.dir)
+	if err != nil {
+		return nil, err
+	}
+	var bases []int64
+	for _, entry := range names {
+		if base, ok := segment.ParseName(entry.Name(), segment.LogSuffix); ok {
+			bases = append(bases, base)
+		} else if strings.HasSuffix(entry.Name(), ".tmp") {
+			if err := l.env.FS.Remove(filepath.Join(l.dir, entry.Name())); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return nil, err
+			}
+		}
+	}
+	slices.Sort(bases)
+	return bases, nil
+}
+
+func (l *Log) createFirst(start int64) error {
+	writer, err := segment.Create(l.env, l.dir, start)
+	if err != nil {
+		return err
+	}
+	l.begin([]*segment.Segment{writer.Segment}, writer, Positions{Start: start, HighWatermark: start, End: start})
+	return nil
+}
+
+// begin sets the state of a log that has just been opened.
+func (l *Log) begin(segments []*segment.Segment, writer *segment.Writer, p Positions) {
+	v := &view{segments: segments, start: p.Start, high: p.HighWatermark}
+	if writer != nil {
+		v.tail = writer.Size()
+	}
+	l.view.Store(v)
+	l.end.Store(p.End)
+	l.appended = p.HighWatermark
+	l.writer = writer
+}
+
+// openClean takes the log over as it was closed. It looks at the names and at one size, and reads nothing.
+func (l *Log) openClean(bases []int64, from Checkpoint) bool {
+	clean := from.Clean
+	if clean == nil || bases[len(bases)-1] != clean.Base {
+		return false
+	}
+	segments := make([]*segment.Segment, len(bases))
+	for i, base := range bases {
+		segments[i] = segment.Open(l.env, l.dir, base)
+	}
+	size, err := segments[len(segments)-1].Size()
+	if err != nil || size != clean.Size {
+		return false
+	}
+	start := max(from.Start, bases[0])
+	l.begin(segments, nil, Positions{Start: min(start, clean.High), HighWatermark: clean.High, End: clean.End})
+	l.view.Load().tail = size // nobody else has seen the view yet
+	return true
+}
+
+// recover opens the log after a crash. A segment is begun only when all before it is durable (see roll), so the last one
+// alone can hold what the crash has torn.
+func (l *Log) recover(bases []int64, from Checkpoint) error {
+	began := time.Now()
+	segments := make([]*segment.Segment, len(bases))
+	for i, base := range bases {
+		segments[i] = segment.Open(l.env, l.dir, base)
+	}
+	last := len(bases) - 1
+	writer, found, err := segment.Recover(l.env, l.dir, bases[last], max(bases[last], from.RecoveryPoint))
+	if err != nil {
+		return err
+	}
+	segments[last] = writer.Segment
+	l.report(writer, found, time.Since(began))
+	if found.Batches == 0 {
+		if found.End, err = endOf(segments[:last]); err != nil {
+			writer.Abandon()
+			return err
+		}
+	}
+	start := max(from.Start, bases[0])
+	high := max(start, found.End)
+	l.begin(segments, writer, Positions{Start: start, HighWatermark: high, End: max(high, found.Next)})
+	return nil
+}
+
+// report says what a recovery has done: a line, and one more for each damage and for what was cut.
+func (l *Log) report(writer *segment.Writer, found segment.Recovery, took time.Duration) {
+	for _, d := range found.Damage {
+		l.logger.Error("damage below the recovery point, kept as it is",
+			"segment", writer.LogPath(), "from", d.From, "to", d.To, "reason", d.Err)
+	}
+	if found.Cut > 0 {
+		l.logger.Warn("cut what a crash has left behind the last whole batch",
+			"segment", writer.LogPath(), "at", writer.Size(), "bytes", found.Cut, "reason", found.Cause)
+	}
+	l.logger.Info("log recovered", "segment", writer.LogPath(), "checked", found.Checked, "cut", found.Cut,
+		"end", found.End, "took", took)
+}
+
+// endOf is the id of the last record in segments + 1, or 0 when there is none.
+func endOf(segments []*segment.Segment) (int64, error) {
+	for i := len(segments) - 1; i >= 0; i-- {
+		size, err := segments[i].Size()
+		if err != nil {
+			return 0, err
+		}
+		last, err := segments[i].LastBatch(size)
+		if err == nil {
+			return last.Header.LastOffset() + 1, nil
+		}
+		if err != io.EOF {
+			return 0, err
+		}
+	}
+	return 0, nil
+}
+
+// Close flushes, saves what the next Open needs and closes the files. It returns nil for Clean when the log is not in
+// order: the next Open then recovers it. Whoever waits or appends gets ErrClosed.
+func (l *Log) Close() (*Clean, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if errors.Is(l.failure, ErrClosed) {
+		return nil, ErrClosed
+	}
+	if l.timer != nil {
+		l.timer.Stop()
+	}
+	err := l.flushAll()
+	for l.flushing { // also after a failure: the file may not be closed under a sync
+		l.flushed.Wait()
+	}
+	clean, closeErr := l.finish(err == nil)
+	l.failure = fmt.Errorf("%s: %w", l.dir, ErrClosed)
+	l.announce()
+	return clean, errors.Join(err, closeErr)
+}
+
+func (l *Log) finish(good bool) (*Clean, error) {
+	v := l.view.Load()
+	last := v.segments[len(v.segments)-1]
+	if l.writer != nil {
+		if !good {
+			return nil, l.writer.Abandon()
+		}
+		if err := l.writer.Seal(); err != nil {
+			return nil, err
+		}
+	}
+	if !good {
+		return nil, nil
+	}
+	return &Clean{Base: last.Base(), Size: v.tail, High: v.high, End: l.end.Load()}, nil
+}
+
+// Checkpoint saves the indexes of the segment being written and returns the id before which everything is durable: a
+// recovery point for the next Open. It does not flush.
+func (l *Log) Checkpoint() (recoveryPoint int64, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.failure == nil && l.writer != nil {
+		if err := l.writer.SaveIndex(); err != nil {
+			return 0, err
+		}
+	}
+	return l.view.Load().high, nil
+}

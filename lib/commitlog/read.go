@@ -1,0 +1,71 @@
+package commitlog
+
+import (
+	"io"
+
+	"logkit/lib/segment"
+)
+
+// Slice is a run of whole batches in one segment file, as they are on disk.
+type Slice struct {
+	// Handle is the open .log file, or nil when there is nothing to read. It is readable until Release.
+	Handle *segment.Handle
+	// Pos and Len say which bytes of it, when there are any.
+	Pos, Len int64
+	// Positions are the marks of the log at the moment of the look-up: the slice ends at or before its high watermark.
+	Positions Positions
+}
+
+// Release gives the file back. It may be called on an empty slice and more than once.
+func (s *Slice) Release() {
+	if s.Handle != nil {
+		s.Handle.Release()
+		s.Handle = nil
+	}
+}
+
+// Read finds the batches from the one that holds id, or follows it, up to maxBytes bytes and the high watermark, whole
+// batches only, but at least one; a slice ends with its segment. At the high watermark, and from there to the end, it
+// is empty. Release the slice after use. An *OutOfRangeError comes with a slice that has the Positions.
+func (l *Log) Read(id, maxBytes int64) (Slice, error) {
+	v := l.view.Load()
+	s := Slice{Positions: l.positions(v)}
+	if id < v.start || id > s.Positions.End {
+		return s, &OutOfRangeError{ID: id, Start: v.start, End: v.high}
+	}
+	if id >= v.high {
+		return s, nil
+	}
+	for i := v.segmentFor(id); i < len(v.segments); i++ {
+		seg := v.segments[i]
+		limit, err := v.limit(i)
+		if err != nil {
+			return s, err
+		}
+		batch, err := seg.Locate(id, limit)
+		if err == io.EOF {
+			continue // id lies behind the last batch of this segment
+		}
+		if err != nil {
+			return s, err
+		}
+		end, err := seg.Cut(batch, maxBytes, limit)
+		if err != nil {
+			return s, err
+		}
+		if s.Handle, err = seg.Log(); err != nil {
+			return s, err
+		}
+		s.Pos, s.Len = batch.Pos, end-batch.Pos
+		return s, nil
+	}
+	return s, nil
+}
+
+// limit is how many bytes of segment i are visible.
+func (v *view) limit(i int) (int64, error) {
+	if i == len(v.segments)-1 {
+		return v.tail, nil
+	}
+	return v.segments[i].Size()
+}

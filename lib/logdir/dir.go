@@ -1,0 +1,216 @@
+package logdir
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"path/filepath"
+	"runtime"
+	"sync"
+	"time"
+
+	"logkit/lib/commitlog"
+	"logkit/lib/segment"
+	"logkit/lib/vfs"
+)
+
+// ErrExists: there is such a topic already.
+var ErrExists = errors.New("topic exists")
+
+// ErrLocked: another process works in the directory.
+var ErrLocked = vfs.ErrLocked
+
+// Options of a data directory. The zero value of each field is its default.
+type Options struct {
+	// Log is how each log is kept. Its Syncs is ignored: see Syncs.
+	Log commitlog.Options
+	// Syncs is how many flushes may run at the same time in the whole directory (8).
+	Syncs int
+	// OpenFiles is how many segment files are kept open for the next reader (segment.DefaultOpenFiles).
+	OpenFiles int
+	// IndexInterval is how many bytes of log lie between two index entries (4 KiB).
+	IndexInterval int64
+	// CheckpointInterval is how often recovery points are written, when they have moved (1 minute).
+	CheckpointInterval time.Duration
+	// Logger takes what is worth saying (none).
+	Logger *slog.Logger
+}
+
+func (o Options) withDefaults() Options {
+	if o.Syncs <= 0 {
+		o.Syncs = 8
+	}
+	if o.IndexInterval <= 0 {
+		o.IndexInterval = 4 << 10
+	}
+	if o.CheckpointInterval <= 0 {
+		o.CheckpointInterval = time.Minute
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	o.Log.Syncs = commitlog.NewSyncLimit(o.Syncs)
+	return o
+}
+
+// Dir is an open data directory. All methods may be called from several goroutines.
+type Dir struct {
+	fsys    vfs.FS
+	path    string
+	options Options
+	env     *segment.Env
+	lock    io.Closer
+	meta    meta
+
+	creating sync.Mutex // one topic at a time; taken before mu
+
+	mu     sync.RWMutex
+	logs   map[partition]*commitlog.Log
+	topics map[string]int32 // number of partitions
+	closed bool
+
+	checkpoints sync.Mutex // one writer of checkpoint files at a time
+	written     checkpoint // recovery points as last written; guarded by checkpoints
+	stop        chan struct{}
+	background  sync.WaitGroup
+}
+
+// Open locks the directory at path, making it when it is missing, and opens the logs in it, recovering those that were
+// not closed in order. ErrLocked: another process has it. It blocks for as long as recovery takes.
+func Open(fsys vfs.FS, path string, options Options) (*Dir, error) {
+	d := &Dir{
+		fsys: fsys, path: path, options: options.withDefaults(),
+		logs: make(map[partition]*commitlog.Log), topics: make(map[string]int32), stop: make(chan struct{}),
+	}
+	d.env = &segment.Env{
+		FS: fsys, Files: segment.NewFiles(fsys, d.options.OpenFiles),
+		Logger: d.options.Logger, IndexInterval: d.options.IndexInterval,
+	}
+	if err := d.prepare(); err != nil {
+		return nil, err
+	}
+	if err := d.openAll(); err != nil {
+		d.abandon()
+		return nil, err
+	}
+	d.background.Add(1)
+	go d.checkpointLoop()
+	return d, nil
+}
+
+func (d *Dir) prepare() (err error) {
+	if err := d.fsys.MkdirAll(d.path); err != nil {
+		return err
+	}
+	if err := d.fsys.SyncDir(filepath.Dir(d.path)); err != nil {
+		return err
+	}
+	if d.lock, err = d.fsys.Lock(filepath.Join(d.path, lockFile)); err != nil {
+		return fmt.Errorf("data directory %s: %w", d.path, err)
+	}
+	if d.meta, err = loadMeta(d.fsys, d.path); err != nil {
+		d.lock.Close()
+		return err
+	}
+	return nil
+}
+
+// openAll opens every log in the directory, a few at a time.
+func (d *Dir) openAll() error {
+	marks, err := d.readMarks()
+	if err != nil {
+		return err
+	}
+	entries, err := d.fsys.ReadDir(d.path)
+	if err != nil {
+		return err
+	}
+	var (
+		group  sync.WaitGroup
+		places = make(chan struct{}, 2*runtime.GOMAXPROCS(0))
+		mu     sync.Mutex
+		errs   []error
+	)
+	for _, entry := range entries {
+		if !entry.IsDir() {
+			continue
+		}
+		p, ok := parseDir(entry.Name())
+		if !ok {
+			d.options.Logger.Warn("directory is no partition, left alone", "dir", filepath.Join(d.path, entry.Name()))
+			continue
+		}
+		places <- struct{}{}
+		group.Go(func() {
+			defer func() { <-places }()
+			log, err := commitlog.Open(d.env, filepath.Join(d.path, p.dir()), d.options.Log, marks.of(p))
+			mu.Lock()
+			defer mu.Unlock()
+			if err != nil {
+				errs = append(errs, err)
+				return
+			}
+			d.add(p, log)
+		})
+	}
+	group.Wait()
+	return errors.Join(errs...)
+}
+
+func (d *Dir) add(p partition, log *commitlog.Log) {
+	d.logs[p] = log
+	d.topics[p.topic] = max(d.topics[p.topic], p.number+1)
+}
+
+// abandon closes what a failed Open has opened; the next one recovers.
+func (d *Dir) abandon() {
+	for _, log := range d.logs {
+		log.Close()
+	}
+	d.env.Files.Close()
+	d.lock.Close()
+}
+
+// Close flushes and closes all logs and writes down how they were left, so that the next Open need not read them. The
+// directory may be opened again afterwards, also when an error is returned: then some logs are recovered.
+func (d *Dir) Close() error {
+	d.creating.Lock()
+	defer d.creating.Unlock()
+	if d.isClosed() {
+		return commitlog.ErrClosed
+	}
+	d.mu.Lock()
+	d.closed = true
+	d.mu.Unlock()
+	close(d.stop)
+	d.background.Wait()
+
+	var errs []error
+	clean, points := make(checkpoint), make(checkpoint)
+	for p, log := range d.logs {
+		c, err := log.Close()
+		if err != nil {
+			errs = append(errs, err)
+		}
+		points[p] = []int64{log.Positions().HighWatermark}
+		if c != nil {
+			clean[p] = []int64{c.Base, c.Size, c.High, c.End}
+		}
+	}
+	errs = append(errs,
+		d.env.Files.Close(),
+		points.write(d.fsys, d.path, recoveryPointFile),
+		clean.write(d.fsys, d.path, cleanFile),
+		d.lock.Close())
+	return errors.Join(errs...)
+}
+
+// Path is the path of the directory.
+func (d *Dir) Path() string { return d.path }
+
+// ClusterID is the random identity of the cluster that the directory belongs to.
+func (d *Dir) ClusterID() string { return d.meta.clusterID }
+
+// Incarnation is the random identity of the directory itself.
+func (d *Dir) Incarnation() string { return d.meta.incarnation }

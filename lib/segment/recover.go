@@ -1,0 +1,177 @@
+package segment
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+
+	"logkit/lib/index"
+	"logkit/lib/record"
+	"logkit/lib/vfs"
+)
+
+// maxIndexBytes bounds what is read of an index file: an entry for every byte position would be absurd already.
+const maxIndexBytes = 64 << 20
+
+// Recovery is what reading a segment after a crash, or adopting one, has found.
+type Recovery struct {
+	Checked int64 // bytes read and found intact
+	Cut     int64 // bytes behind the last intact batch that were cut off
+	Cause   error // why they were: what stood there instead of a batch
+	Damage  []Damage
+
+	Batches int64 // intact batches in the part that was read
+	End     int64 // id of the last record + 1; the base id when there is none
+	Next    int64 // the smallest id that the next batch may have (DESIGN: next base)
+}
+
+// Damage is a range of a .log file below the recovery point that holds no intact batch. It is never cut off.
+type Damage struct {
+	From, To int64 // byte positions
+	Err      error // what is wrong at From
+}
+
+// Recover opens the segment with base id base in dir for writing after a crash. Everything from the recovery point on
+// (the id before which all was durable) is read: the longest run of intact batches is kept, what follows is cut off and
+// the rest made durable, for a reader may be shown it next. Damage below the recovery point is no trace of the crash;
+// it is reported and stays. Indexes are taken up where they agree with the log and built anew from there.
+func Recover(env *Env, dir string, base, recoveryPoint int64) (*Writer, Recovery, error) {
+	s := Open(env, dir, base)
+	file, err := env.FS.OpenWrite(s.LogPath())
+	if err != nil {
+		return nil, Recovery{}, err
+	}
+	w := &Writer{Segment: s, file: file}
+	r, err := w.recover(recoveryPoint)
+	if err != nil {
+		file.Close()
+		return nil, r, fmt.Errorf("recover %s: %w", s.LogPath(), err)
+	}
+	w.publish()
+	return w, r, nil
+}
+
+func (w *Writer) recover(recoveryPoint int64) (Recovery, error) {
+	r := Recovery{End: w.base, Next: w.base}
+	size, err := w.file.Size()
+	if err != nil {
+		return r, err
+	}
+	known, pos := w.knownEntries(recoveryPoint, size)
+	w.index = newIndexBuilder(w.env, w.base, known)
+	k := newWalker(w.LogPath(), w.file, pos, size, w.base)
+	k.buf = make([]byte, 0, min(size-pos, 1<<20))
+	for {
+		h, batch, at, err := k.stepIntact()
+		var corrupt *CorruptError
+		switch {
+		case err == nil:
+			r.add(h, batch)
+			if at != pos || len(w.index.offsets) == 0 {
+				w.index.add(h, at)
+			}
+			continue
+		case err == io.EOF:
+		case !errors.As(err, &corrupt):
+			return r, err
+		case r.End < recoveryPoint:
+			if _, err := k.resync(); err != nil {
+				return r, err
+			}
+			r.Damage = append(r.Damage, Damage{From: corrupt.Pos, To: k.pos, Err: corrupt.Err})
+			continue
+		default:
+			r.Cut, r.Cause = size-corrupt.Pos, corrupt.Err
+		}
+		break
+	}
+	w.size = size - r.Cut
+	return r, w.settle(r.Cut > 0)
+}
+
+func (r *Recovery) add(h record.Header, batch []byte) {
+	r.Checked += int64(len(batch))
+	r.Batches++
+	r.End = h.LastOffset() + 1
+	r.Next = h.NextBase()
+}
+
+// settle cuts the file to what is kept and makes that durable, name and all.
+func (w *Writer) settle(cut bool) error {
+	if cut {
+		if err := w.file.Truncate(w.size); err != nil {
+			return err
+		}
+	}
+	if err := w.file.Sync(); err != nil {
+		return err
+	}
+	return w.env.FS.SyncDir(filepath.Dir(w.path))
+}
+
+// knownEntries reads the indexes as they are on disk and keeps those entries below the recovery point that can be
+// true, together with the position of the batch that the last of them points at: reading begins there.
+func (w *Writer) knownEntries(recoveryPoint, size int64) (*entries, int64) {
+	offsets, err := vfs.ReadFile(w.env.FS, w.path+IndexSuffix, maxIndexBytes)
+	if err == nil {
+		err = index.CheckOffsets(w.base, offsets, size)
+	}
+	if err != nil {
+		w.distrust(IndexSuffix, err)
+		return nil, 0
+	}
+	x := index.NewOffsets(w.base, bytes.NewReader(offsets), int64(len(offsets)))
+	n := 0
+	var last index.OffsetEntry
+	for ; n < x.Len(); n++ {
+		e, err := x.At(n)
+		if err != nil || e.Last >= recoveryPoint {
+			break
+		}
+		last = e
+	}
+	if n == 0 {
+		return nil, 0
+	}
+	h, _, err := newWalker(w.LogPath(), w.file, last.Position, size, w.base).step()
+	if err == nil && h.LastOffset() != last.Last {
+		err = fmt.Errorf("entry for id %d points at position %d, where a batch ends with %d", last.Last, last.Position, h.LastOffset())
+	}
+	if err != nil {
+		w.distrust(IndexSuffix, err)
+		return nil, 0
+	}
+	times, ok := w.knownTimes(last.Last)
+	if !ok {
+		return nil, 0 // each entry says what is largest so far: they begin at the beginning or not at all
+	}
+	return &entries{offsets: offsets[:n*index.OffsetEntrySize], times: times}, last.Position
+}
+
+// knownTimes reads the time index up to the entry for id last.
+func (w *Writer) knownTimes(last int64) (times []byte, ok bool) {
+	times, err := vfs.ReadFile(w.env.FS, w.path+TimeIndexSuffix, maxIndexBytes)
+	if err == nil {
+		err = index.CheckTimes(w.base, times, w.base+MaxBytes)
+	}
+	if err != nil {
+		w.distrust(TimeIndexSuffix, err)
+		return nil, false
+	}
+	x := index.NewTimes(w.base, bytes.NewReader(times), int64(len(times)))
+	n := 0
+	for ; n < x.Len(); n++ {
+		if e, err := x.At(n); err != nil || e.Last > last {
+			break
+		}
+	}
+	return times[:n*index.TimeEntrySize], true
+}
+
+func (w *Writer) distrust(suffix string, err error) {
+	if !isMissing(err) {
+		w.env.Logger.Warn("index built again from the log", "segment", w.LogPath(), "file", w.path+suffix, "reason", err)
+	}
+}

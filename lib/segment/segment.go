@@ -1,0 +1,185 @@
+package segment
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"logkit/lib/index"
+	"logkit/lib/vfs"
+)
+
+// MaxBytes is the largest size of a segment's .log file: positions in an index are int32.
+const MaxBytes = math.MaxInt32
+
+// Env is what all segments of a data directory share.
+type Env struct {
+	FS     vfs.FS
+	Files  *Files
+	Logger *slog.Logger
+	// IndexInterval is how many bytes of log lie between two index entries, at least; Kafka's log.index.interval.bytes.
+	IndexInterval int64
+}
+
+// Segment is the read side of one segment. All methods may be called from several goroutines; they take the number of
+// bytes that may be looked at (limit) from the caller, who knows what is durable.
+type Segment struct {
+	env  *Env
+	path string // without suffix
+	base int64
+
+	// written holds the indexes while the segment is being written, and is nil when they are in their files.
+	written atomic.Pointer[entries]
+	rebuild sync.Mutex // one rebuild at a time
+}
+
+// entries are the encoded indexes of a segment that is being written. The writer replaces the whole; the bytes that a
+// reader has seen never change.
+type entries struct{ offsets, times []byte }
+
+// Open names the segment with base id base in dir. It touches no file: they are opened when they are read.
+func Open(env *Env, dir string, base int64) *Segment {
+	return &Segment{env: env, path: Path(dir, base), base: base}
+}
+
+// Base is the id of the first record, and the name of the files.
+func (s *Segment) Base() int64 { return s.base }
+
+// LogPath is the path of the .log file.
+func (s *Segment) LogPath() string { return s.path + LogSuffix }
+
+// Size is the length of the .log file in bytes.
+func (s *Segment) Size() (int64, error) {
+	info, err := s.env.FS.Stat(s.LogPath())
+	if err != nil {
+		return 0, err
+	}
+	return info.Size(), nil
+}
+
+// ModTime is when the .log file was last appended to, by the clock of the file system.
+func (s *Segment) ModTime() (time.Time, error) {
+	info, err := s.env.FS.Stat(s.LogPath())
+	if err != nil {
+		return time.Time{}, err
+	}
+	return info.ModTime(), nil
+}
+
+// Log opens the .log file for reading; release the handle after use.
+func (s *Segment) Log() (*Handle, error) { return s.env.Files.Open(s.LogPath()) }
+
+// Remove deletes the files of the segment; a missing one is no error. Readers that hold a handle may finish. Only
+// SyncDir of the directory makes it durable.
+func (s *Segment) Remove() error {
+	var errs []error
+	// The log goes first: indexes without a log are ignored, a log without indexes would have them built again.
+	for _, suffix := range []string{LogSuffix, IndexSuffix, TimeIndexSuffix} {
+		if err := s.env.FS.Remove(s.path + suffix); err != nil && !isMissing(err) {
+			errs = append(errs, err)
+		}
+		s.env.Files.Forget(s.path + suffix)
+	}
+	return errors.Join(errs...)
+}
+
+// offsets is the offset index, wherever it is. Call release after the last use of it.
+func (s *Segment) offsets() (x index.Offsets, release func(), err error) {
+	if e := s.written.Load(); e != nil {
+		return index.NewOffsets(s.base, bytes.NewReader(e.offsets), int64(len(e.offsets))), func() {}, nil
+	}
+	h, size, err := s.indexFile(IndexSuffix)
+	if err != nil {
+		return x, nil, err
+	}
+	return index.NewOffsets(s.base, h, size), h.Release, nil
+}
+
+// times is the time index, wherever it is. Call release after the last use of it.
+func (s *Segment) times() (x index.Times, release func(), err error) {
+	if e := s.written.Load(); e != nil {
+		return index.NewTimes(s.base, bytes.NewReader(e.times), int64(len(e.times))), func() {}, nil
+	}
+	h, size, err := s.indexFile(TimeIndexSuffix)
+	if err != nil {
+		return x, nil, err
+	}
+	return index.NewTimes(s.base, h, size), h.Release, nil
+}
+
+// indexFile opens an index of a segment that is not being written, building both again when it is missing.
+func (s *Segment) indexFile(suffix string) (*Handle, int64, error) {
+	h, err := s.env.Files.Open(s.path + suffix)
+	if isMissing(err) {
+		if err := s.rebuildIndexes(errors.New(suffix + " is missing")); err != nil {
+			return nil, 0, err
+		}
+		h, err = s.env.Files.Open(s.path + suffix)
+	}
+	if err != nil {
+		return nil, 0, err
+	}
+	size, err := h.Size()
+	if err != nil {
+		h.Release()
+		return nil, 0, err
+	}
+	return h, size, nil
+}
+
+// rebuildIndexes makes both index files from the log. It is for a segment that is not being written: a writer has its
+// own.
+func (s *Segment) rebuildIndexes(reason error) error {
+	s.rebuild.Lock()
+	defer s.rebuild.Unlock()
+	began := time.Now()
+	size, err := s.Size()
+	if err != nil {
+		return err
+	}
+	h, err := s.Log()
+	if err != nil {
+		return err
+	}
+	defer h.Release()
+	b := newIndexBuilder(s.env, s.base, nil)
+	w := newWalker(s.LogPath(), h, 0, size, s.base)
+	for {
+		header, pos, err := w.step()
+		var corrupt *CorruptError
+		if errors.As(err, &corrupt) {
+			if ok, err := w.resync(); err != nil {
+				return err
+			} else if !ok {
+				break
+			}
+			continue
+		}
+		if err != nil {
+			break // io.EOF; a read error shows when the batch itself is read
+		}
+		b.add(header, pos)
+	}
+	b.finish()
+	if err := s.saveIndexes(b.entries()); err != nil {
+		return err
+	}
+	s.env.Logger.Warn("index built again from the log", "segment", s.LogPath(), "reason", reason, "bytes", size, "took", time.Since(began))
+	return nil
+}
+
+// saveIndexes replaces both index files, durably.
+func (s *Segment) saveIndexes(e *entries) error {
+	for suffix, data := range map[string][]byte{IndexSuffix: e.offsets, TimeIndexSuffix: e.times} {
+		if err := vfs.WriteFileAtomic(s.env.FS, s.path+suffix, data); err != nil {
+			return fmt.Errorf("index of %s: %w", s.LogPath(), err)
+		}
+		s.env.Files.Forget(s.path + suffix)
+	}
+	return nil
+}

@@ -1,0 +1,137 @@
+package segment
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"math"
+
+	"logkit/lib/record"
+)
+
+// chunk is how many bytes a walk reads at a time: enough for the batches between two index entries.
+const chunk = 8 << 10
+
+// errOrder: a batch whose ids do not follow those before it.
+var errOrder = errors.New("ids go back")
+
+// walker steps over the headers of the batches in [pos, end) of a log file, without looking at what is in them.
+type walker struct {
+	path  string
+	r     io.ReaderAt
+	pos   int64 // where the next batch begins
+	end   int64 // bytes of the file that may be looked at
+	next  int64 // smallest id that the next batch may have
+	buf   []byte
+	start int64 // position of buf in the file
+}
+
+func newWalker(path string, r io.ReaderAt, pos, end, next int64) *walker {
+	return &walker{path: path, r: r, pos: pos, end: end, next: next}
+}
+
+// step returns the header of the batch at pos and where that batch begins, and moves behind it. io.EOF: the walk has
+// reached end. *CorruptError: what stands there is no batch, or no whole one; the walk stays where it is.
+func (w *walker) step() (h record.Header, pos int64, err error) {
+	if w.pos >= w.end {
+		return h, w.pos, io.EOF
+	}
+	b, err := w.bytes(record.HeaderSize)
+	if err != nil {
+		return h, w.pos, err
+	}
+	if h, err = record.ParseHeader(b); err != nil {
+		return h, w.pos, w.corrupt(err)
+	}
+	if err := w.check(h); err != nil {
+		return h, w.pos, w.corrupt(err)
+	}
+	pos = w.pos
+	w.pos += h.Size()
+	w.next = h.NextBase()
+	return h, pos, nil
+}
+
+// check holds a header against its place in the log.
+func (w *walker) check(h record.Header) error {
+	switch {
+	case h.BaseOffset < w.next:
+		return fmt.Errorf("batch with base id %d: %w", h.BaseOffset, errOrder)
+	case h.LastOffsetDelta < 0 || h.BaseOffset > math.MaxInt64-math.MaxInt32-h.Size():
+		return fmt.Errorf("batch with base id %d and last id %d: %w", h.BaseOffset, h.LastOffset(), errOrder)
+	case h.Size() > w.end-w.pos:
+		return fmt.Errorf("batch of %d bytes, %d are left: %w", h.Size(), w.end-w.pos, io.ErrUnexpectedEOF)
+	}
+	return nil
+}
+
+// bytes returns the n bytes at pos, which stay valid until the next call.
+func (w *walker) bytes(n int64) ([]byte, error) {
+	if n > w.end-w.pos {
+		return nil, w.corrupt(fmt.Errorf("%d bytes, a batch has at least %d: %w", w.end-w.pos, record.HeaderSize, io.ErrUnexpectedEOF))
+	}
+	if w.pos >= w.start && w.pos+n <= w.start+int64(len(w.buf)) {
+		return w.buf[w.pos-w.start:][:n], nil
+	}
+	want := min(max(n, int64(cap(w.buf)), chunk), w.end-w.pos)
+	if int64(cap(w.buf)) < want {
+		w.buf = make([]byte, want)
+	}
+	w.buf = w.buf[:want]
+	w.start = w.pos
+	read, err := w.r.ReadAt(w.buf, w.pos)
+	w.buf = w.buf[:read]
+	if int64(read) < n {
+		if err == io.EOF { // the file is shorter than end says
+			err = w.corrupt(io.ErrUnexpectedEOF)
+		}
+		return nil, err
+	}
+	return w.buf[:n], nil
+}
+
+func (w *walker) corrupt(err error) error {
+	return &CorruptError{Path: w.path, Pos: w.pos, ID: w.next, Err: err}
+}
+
+// stepIntact is step for a batch whose checksum is right too. It reads the whole of it, which returned bytes are.
+func (w *walker) stepIntact() (h record.Header, batch []byte, pos int64, err error) {
+	before := *w
+	h, pos, err = w.step()
+	if err != nil {
+		return h, nil, pos, err
+	}
+	after := w.pos
+	w.pos, w.next = before.pos, before.next
+	if batch, err = w.bytes(h.Size()); err != nil {
+		return h, nil, pos, err
+	}
+	if err = record.CheckCRC(batch); err != nil {
+		return h, nil, pos, w.corrupt(err)
+	}
+	w.pos, w.next = after, h.NextBase()
+	return h, batch, pos, nil
+}
+
+// resync moves to the first position behind pos where a batch begins that is intact and whose ids are not below next.
+// ok is false when there is none; then the walk is at end.
+func (w *walker) resync() (ok bool, err error) {
+	for w.pos++; w.pos < w.end; w.pos++ {
+		if w.end-w.pos < record.HeaderSize {
+			break
+		}
+		b, err := w.bytes(record.HeaderSize)
+		if err != nil {
+			return false, err
+		}
+		if h, err := record.ParseHeader(b); err != nil || w.check(h) != nil {
+			continue
+		}
+		probe := newWalker(w.path, w.r, w.pos, w.end, w.next)
+		if _, _, _, err := probe.stepIntact(); err == nil {
+			return true, nil
+		}
+	}
+	w.pos = w.end
+	return false, nil
+}
