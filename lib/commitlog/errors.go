@@ -10,6 +10,8 @@ var (
 	ErrStorage = errors.New("storage error")
 	// ErrClosed: the log is closed.
 	ErrClosed = errors.New("log is closed")
+	// ErrDeleted: the partition has been deleted.
+	ErrDeleted = errors.New("log is deleted")
 	// ErrOutOfRange: a read from an id that the log does not have. The error is an *OutOfRangeError.
 	ErrOutOfRange = errors.New("id is out of range")
 )

@@ -24,6 +24,9 @@ type Options struct {
 	Syncs *SyncLimit
 	// OnFailure is called, in a goroutine of its own, when the log can take no more appends. nil: nothing.
 	OnFailure func(error)
+	// SaveStart remembers, durably, that start is the smallest id of the log, for the next Open. It is called before
+	// anything below is deleted. nil: nothing is remembered.
+	SaveStart func(start int64) error
 }
 
 // Defaults of Options.
@@ -111,7 +114,7 @@ func (l *Log) Err() error {
 func (l *Log) SetOptions(o Options) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	o.Syncs, o.OnFailure = l.options.Syncs, l.options.OnFailure
+	o.Syncs, o.OnFailure, o.SaveStart = l.options.Syncs, l.options.OnFailure, l.options.SaveStart
 	l.options = o.withDefaults()
 }
 

@@ -15,12 +15,20 @@ import (
 
 // Checkpoint is what is remembered of a log from the last time that it was open.
 type Checkpoint struct {
-	// Start is the id of the last deleted record + 1.
+	// Start is the id of the last deleted record + 1. 0: nothing is known, it is the first id that is left.
 	Start int64
 	// RecoveryPoint is an id before which everything was durable.
 	RecoveryPoint int64
 	// Clean is there when the log was closed in order and nothing can have changed since.
 	Clean *Clean
+}
+
+// start is the start of a log whose first segment begins with base.
+func (c Checkpoint) start(base int64) int64 {
+	if c.Start > 0 {
+		return c.Start
+	}
+	return base
 }
 
 // Clean describes a log that was closed in order, so that opening it need not read it.
@@ -105,8 +113,7 @@ func (l *Log) openClean(bases []int64, from Checkpoint) bool {
 	if err != nil || size != clean.Size {
 		return false
 	}
-	start := max(from.Start, bases[0])
-	l.begin(segments, nil, Positions{Start: min(start, clean.High), HighWatermark: clean.High, End: clean.End})
+	l.begin(segments, nil, Positions{Start: min(from.start(bases[0]), clean.High), HighWatermark: clean.High, End: clean.End})
 	l.view.Load().tail = size // nobody else has seen the view yet
 	return true
 }
@@ -132,10 +139,23 @@ func (l *Log) recover(bases []int64, from Checkpoint) error {
 			return err
 		}
 	}
-	start := max(from.Start, bases[0])
+	start := from.start(bases[0])
 	high := max(start, found.End)
 	l.begin(segments, writer, Positions{Start: start, HighWatermark: high, End: max(high, found.Next)})
-	return nil
+	return l.removeLeftovers()
+}
+
+// removeLeftovers deletes the segments below the start that a crash has kept from being deleted.
+func (l *Log) removeLeftovers() error {
+	v := *l.view.Load()
+	n, err := below(v.segments, v.start)
+	if err != nil {
+		return err
+	}
+	gone := v.segments[:n]
+	v.segments = v.segments[n:]
+	l.view.Store(&v)
+	return l.remove(gone)
 }
 
 // report says what a recovery has done: a line, and one more for each damage and for what was cut.
@@ -175,8 +195,8 @@ func endOf(segments []*segment.Segment) (int64, error) {
 func (l *Log) Close() (*Clean, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if errors.Is(l.failure, ErrClosed) {
-		return nil, ErrClosed
+	if errors.Is(l.failure, ErrClosed) || errors.Is(l.failure, ErrDeleted) {
+		return nil, l.failure
 	}
 	if l.timer != nil {
 		l.timer.Stop()
@@ -206,6 +226,30 @@ func (l *Log) finish(good bool) (*Clean, error) {
 		return nil, nil
 	}
 	return &Clean{Base: last.Base(), Size: v.tail, High: v.high, End: l.end.Load()}, nil
+}
+
+// Abandon ends the log because its files are deleted: nothing is flushed, and whoever waits, appends or reads gets
+// ErrDeleted. Readers that hold a slice may finish it. It blocks while a flush runs.
+func (l *Log) Abandon() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if errors.Is(l.failure, ErrClosed) || errors.Is(l.failure, ErrDeleted) {
+		return
+	}
+	l.failure = fmt.Errorf("%s: %w", l.dir, ErrDeleted)
+	if l.timer != nil {
+		l.timer.Stop()
+	}
+	l.announce()
+	for l.flushing {
+		l.flushed.Wait()
+	}
+	if l.writer != nil {
+		l.writer.Abandon()
+	}
+	for _, s := range l.view.Load().segments {
+		s.Forget()
+	}
 }
 
 // Checkpoint saves the indexes of the segment being written and returns the id before which everything is durable: a

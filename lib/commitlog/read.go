@@ -1,7 +1,9 @@
 package commitlog
 
 import (
+	"errors"
 	"io"
+	"io/fs"
 
 	"logkit/lib/segment"
 )
@@ -28,7 +30,23 @@ func (s *Slice) Release() {
 // batches only, but at least one; a slice ends with its segment. At the high watermark, and from there to the end, it
 // is empty. Release the slice after use. An *OutOfRangeError comes with a slice that has the Positions.
 func (l *Log) Read(id, maxBytes int64) (Slice, error) {
-	v := l.view.Load()
+	for {
+		v := l.view.Load()
+		s, err := l.read(v, id, maxBytes)
+		if !errors.Is(err, fs.ErrNotExist) {
+			return s, err
+		}
+		// The file went away under the look-up: by retention, and then there is another view, or with the log.
+		if l.view.Load() == v {
+			if failure := l.Err(); failure != nil {
+				err = failure
+			}
+			return s, err
+		}
+	}
+}
+
+func (l *Log) read(v *view, id, maxBytes int64) (Slice, error) {
 	s := Slice{Positions: l.positions(v)}
 	if id < v.start || id > s.Positions.End {
 		return s, &OutOfRangeError{ID: id, Start: v.start, End: v.high}
@@ -37,29 +55,37 @@ func (l *Log) Read(id, maxBytes int64) (Slice, error) {
 		return s, nil
 	}
 	for i := v.segmentFor(id); i < len(v.segments); i++ {
-		seg := v.segments[i]
-		limit, err := v.limit(i)
-		if err != nil {
+		found, err := s.fill(v, i, id, maxBytes)
+		if found || err != nil {
 			return s, err
 		}
-		batch, err := seg.Locate(id, limit)
-		if err == io.EOF {
-			continue // id lies behind the last batch of this segment
-		}
-		if err != nil {
-			return s, err
-		}
-		end, err := seg.Cut(batch, maxBytes, limit)
-		if err != nil {
-			return s, err
-		}
-		if s.Handle, err = seg.Log(); err != nil {
-			return s, err
-		}
-		s.Pos, s.Len = batch.Pos, end-batch.Pos
-		return s, nil
 	}
 	return s, nil
+}
+
+// fill looks in segment i. found is false when id lies behind its last batch.
+func (s *Slice) fill(v *view, i int, id, maxBytes int64) (found bool, err error) {
+	seg := v.segments[i]
+	limit, err := v.limit(i)
+	if err != nil {
+		return false, err
+	}
+	batch, err := seg.Locate(id, limit)
+	if err == io.EOF {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	end, err := seg.Cut(batch, maxBytes, limit)
+	if err != nil {
+		return false, err
+	}
+	if s.Handle, err = seg.Log(); err != nil {
+		return false, err
+	}
+	s.Pos, s.Len = batch.Pos, end-batch.Pos
+	return true, nil
 }
 
 // limit is how many bytes of segment i are visible.

@@ -15,11 +15,14 @@ import (
 	"logkit/lib/vfs"
 )
 
-// ErrExists: there is such a topic already.
-var ErrExists = errors.New("topic exists")
-
-// ErrLocked: another process works in the directory.
-var ErrLocked = vfs.ErrLocked
+var (
+	// ErrExists: there is such a topic already.
+	ErrExists = errors.New("topic exists")
+	// ErrNoTopic: there is no such topic.
+	ErrNoTopic = errors.New("no such topic")
+	// ErrLocked: another process works in the directory.
+	ErrLocked = vfs.ErrLocked
+)
 
 // Options of a data directory. The zero value of each field is its default.
 type Options struct {
@@ -33,6 +36,10 @@ type Options struct {
 	IndexInterval int64
 	// CheckpointInterval is how often recovery points are written, when they have moved (1 minute).
 	CheckpointInterval time.Duration
+	// Retention says when segments expire (never).
+	Retention commitlog.Retention
+	// RetentionCheck is how often expired segments are looked for (DefaultRetentionCheck).
+	RetentionCheck time.Duration
 	// Logger takes what is worth saying (none).
 	Logger *slog.Logger
 }
@@ -46,6 +53,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.CheckpointInterval <= 0 {
 		o.CheckpointInterval = time.Minute
+	}
+	if o.RetentionCheck <= 0 {
+		o.RetentionCheck = DefaultRetentionCheck
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
@@ -69,6 +79,9 @@ type Dir struct {
 	logs   map[partition]*commitlog.Log
 	topics map[string]int32 // number of partitions
 	closed bool
+
+	startsMu sync.Mutex // taken after the lock of a log
+	starts   checkpoint // as last written; replaced as a whole
 
 	checkpoints sync.Mutex // one writer of checkpoint files at a time
 	written     checkpoint // recovery points as last written; guarded by checkpoints
@@ -94,8 +107,8 @@ func Open(fsys vfs.FS, path string, options Options) (*Dir, error) {
 		d.abandon()
 		return nil, err
 	}
-	d.background.Add(1)
-	go d.checkpointLoop()
+	d.background.Go(d.checkpointLoop)
+	d.background.Go(d.retentionLoop)
 	return d, nil
 }
 
@@ -136,6 +149,12 @@ func (d *Dir) openAll() error {
 		if !entry.IsDir() {
 			continue
 		}
+		if isDoomed(entry.Name()) {
+			if err := d.fsys.RemoveAll(filepath.Join(d.path, entry.Name())); err != nil {
+				return err
+			}
+			continue
+		}
 		p, ok := parseDir(entry.Name())
 		if !ok {
 			d.options.Logger.Warn("directory is no partition, left alone", "dir", filepath.Join(d.path, entry.Name()))
@@ -144,7 +163,7 @@ func (d *Dir) openAll() error {
 		places <- struct{}{}
 		group.Go(func() {
 			defer func() { <-places }()
-			log, err := commitlog.Open(d.env, filepath.Join(d.path, p.dir()), d.options.Log, marks.of(p))
+			log, err := commitlog.Open(d.env, filepath.Join(d.path, p.dir()), d.logOptions(p), marks.of(p))
 			mu.Lock()
 			defer mu.Unlock()
 			if err != nil {
@@ -155,7 +174,10 @@ func (d *Dir) openAll() error {
 		})
 	}
 	group.Wait()
-	return errors.Join(errs...)
+	if err := errors.Join(errs...); err != nil {
+		return err
+	}
+	return d.forgetMarks(d.has)
 }
 
 func (d *Dir) add(p partition, log *commitlog.Log) {

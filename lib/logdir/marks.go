@@ -28,7 +28,7 @@ func (d *Dir) readMarks() (marks, error) {
 		}
 		*file.to = c
 	}
-	d.written = m.points
+	d.written, d.starts = m.points, m.starts
 	if m.clean == nil {
 		return m, nil
 	}
@@ -54,7 +54,6 @@ func (m marks) of(p partition) commitlog.Checkpoint {
 }
 
 func (d *Dir) checkpointLoop() {
-	defer d.background.Done()
 	ticker := time.NewTicker(d.options.CheckpointInterval)
 	defer ticker.Stop()
 	for {

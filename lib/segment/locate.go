@@ -121,34 +121,6 @@ func (s *Segment) walkCut(b Batch, maxBytes, limit int64) (int64, error) {
 	}
 }
 
-// LocateTime finds the first batch in the first limit bytes of the log that holds a record with a timestamp (ms) not
-// below the one given. io.EOF: there is none.
-func (s *Segment) LocateTime(timestamp, limit int64) (Batch, error) {
-	x, release, err := s.times()
-	if err != nil {
-		return Batch{}, err
-	}
-	e, ok, err := x.Below(timestamp)
-	release()
-	if err != nil {
-		return Batch{}, err
-	}
-	h, err := s.Log()
-	if err != nil {
-		return Batch{}, err
-	}
-	defer h.Release()
-	pos := int64(0)
-	if ok {
-		// Not behind the entry's batch, but at it: an entry that the log does not bear out costs a longer walk only.
-		if pos, err = s.floor(h, e.Last, limit); err != nil {
-			return Batch{}, err
-		}
-	}
-	w := newWalker(s.LogPath(), h, pos, limit, s.base)
-	return walkTo(w, func(header record.Header) bool { return header.MaxTimestamp >= timestamp })
-}
-
 // LastBatch finds the last batch in the first limit bytes of the log. io.EOF: there is none.
 func (s *Segment) LastBatch(limit int64) (Batch, error) {
 	h, err := s.Log()

@@ -83,9 +83,16 @@ func (s *Segment) Remove() error {
 		if err := s.env.FS.Remove(s.path + suffix); err != nil && !isMissing(err) {
 			errs = append(errs, err)
 		}
+	}
+	s.Forget()
+	return errors.Join(errs...)
+}
+
+// Forget closes the files of the segment that nobody reads. Call it when they have been moved or deleted from outside.
+func (s *Segment) Forget() {
+	for _, suffix := range []string{LogSuffix, IndexSuffix, TimeIndexSuffix} {
 		s.env.Files.Forget(s.path + suffix)
 	}
-	return errors.Join(errs...)
 }
 
 // offsets is the offset index, wherever it is. Call release after the last use of it.

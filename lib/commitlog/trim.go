@@ -1,0 +1,158 @@
+package commitlog
+
+import (
+	"fmt"
+	"io"
+	"time"
+
+	"logkit/lib/segment"
+)
+
+// Retention says what a log may forget. A zero limit does not hold.
+type Retention struct {
+	Age   time.Duration // of the last append to a segment
+	Bytes int64         // of all segments
+}
+
+// Retain deletes whole segments, oldest first: those to which nothing has been appended for longer than r.Age, and as
+// many as can go while at least r.Bytes bytes are left. The last segment goes only by age, and then another is begun
+// first, so ids go on. Age is by the clock of the broker, never by the timestamps of records. It returns how many
+// segments and bytes went. Durable on return; a crash in between deletes the rest at the next Open.
+func (l *Log) Retain(r Retention, now time.Time) (segments int, bytes int64, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.failure != nil {
+		return 0, 0, l.failure
+	}
+	v := l.view.Load()
+	if r.Age > 0 && v.tail > 0 && v.high == l.appended {
+		if changed, err := v.segments[len(v.segments)-1].ModTime(); err != nil {
+			return 0, 0, err
+		} else if now.Sub(changed) > r.Age {
+			if err := l.rollExpired(); err != nil {
+				return 0, 0, err
+			}
+		}
+	}
+	v = l.view.Load()
+	n, bytes, err := v.expired(r, now)
+	if err != nil || n == 0 {
+		return 0, 0, err
+	}
+	start, err := endOf(v.segments[:n])
+	if err != nil {
+		return 0, 0, err
+	}
+	return n, bytes, l.trim(max(v.start, start))
+}
+
+// rollExpired begins another segment behind one that has expired.
+func (l *Log) rollExpired() error {
+	if l.writer == nil {
+		if err := l.openWriter(); err != nil {
+			return l.refused(err)
+		}
+	}
+	return l.roll()
+}
+
+// expired tells how many segments from the oldest on may go, and their bytes. The last never does.
+func (v *view) expired(r Retention, now time.Time) (n int, bytes int64, err error) {
+	sizes := make([]int64, len(v.segments))
+	total := int64(0)
+	for i := range v.segments {
+		if sizes[i], err = v.limit(i); err != nil {
+			return 0, 0, err
+		}
+		total += sizes[i]
+	}
+	for ; n < len(v.segments)-1; n++ {
+		changed, err := v.segments[n].ModTime()
+		if err != nil {
+			return n, bytes, err
+		}
+		old := r.Age > 0 && now.Sub(changed) > r.Age
+		big := r.Bytes > 0 && total-sizes[n] >= r.Bytes
+		if !old && !big {
+			break
+		}
+		total -= sizes[n]
+		bytes += sizes[n]
+	}
+	return n, bytes, nil
+}
+
+// DeleteBefore makes id the smallest that can be read, and deletes the segments that lie wholly below it. id must be
+// at most the high watermark, else the error is an *OutOfRangeError; one below the start changes nothing. It returns the
+// start that holds then. Durable on return (Kafka's DeleteRecords).
+func (l *Log) DeleteBefore(id int64) (start int64, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	v := l.view.Load()
+	if id > v.high {
+		return v.start, &OutOfRangeError{ID: id, Start: v.start, End: v.high}
+	}
+	if l.failure != nil {
+		return v.start, l.failure
+	}
+	if id <= v.start {
+		return v.start, nil
+	}
+	if err := l.trim(id); err != nil {
+		return l.view.Load().start, err
+	}
+	return id, nil
+}
+
+// trim moves the start of the log. It is remembered before anything is deleted: when everything has gone it is all that
+// says where the log stands.
+func (l *Log) trim(start int64) error {
+	if l.options.SaveStart != nil {
+		if err := l.options.SaveStart(start); err != nil {
+			return fmt.Errorf("log %s: start %d is not remembered: %w", l.dir, start, err)
+		}
+	}
+	v := *l.view.Load()
+	v.start = start
+	n, err := below(v.segments, start)
+	if err != nil {
+		return err
+	}
+	gone := v.segments[:n]
+	v.segments = v.segments[n:]
+	l.view.Store(&v)
+	return l.remove(gone)
+}
+
+// below tells how many segments from the oldest on have no record at or above start. The last always stays.
+func below(segments []*segment.Segment, start int64) (n int, err error) {
+	for ; n < len(segments)-1 && segments[n].Base() < start; n++ {
+		if segments[n+1].Base() <= start {
+			continue
+		}
+		size, err := segments[n].Size()
+		if err != nil {
+			return n, err
+		}
+		last, err := segments[n].LastBatch(size)
+		if err != nil && err != io.EOF {
+			return n, err
+		}
+		if err == nil && last.Header.LastOffset() >= start {
+			break
+		}
+	}
+	return n, nil
+}
+
+func (l *Log) remove(segments []*segment.Segment) error {
+	if len(segments) == 0 {
+		return nil
+	}
+	for _, s := range segments {
+		if err := s.Remove(); err != nil {
+			return err
+		}
+	}
+	return l.env.FS.SyncDir(l.dir)
+}
