@@ -1,0 +1,219 @@
+package broker
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"logkit/lib/commitlog"
+	"logkit/lib/record"
+)
+
+const (
+	// maxDecompressed bounds what one batch may hold when it is unpacked for checking.
+	maxDecompressed = 128 << 20
+	// shortestProduceTimeout: a busy disk takes that long for a flush, so a smaller timeout of a request counts as this.
+	shortestProduceTimeout = time.Second
+	// zstdVersion is the first Produce that may carry zstd (KIP-110).
+	zstdVersion = 7
+)
+
+// Produce (v0-11): appends batches to logs.
+//
+//   - Each partition's records must be exactly one batch of magic 2 that passes record.Validate. What is refused is
+//     answered by itself: the other partitions of the request are appended.
+//   - Batches are checked and appended in the order of the request, straight from the frame's buffer.
+//   - acks=all is answered when the batches are durable, and visible; REQUEST_TIMED_OUT when that takes longer than the
+//     request's timeout, although they may become so later. acks=1 is answered after the append, acks=0 not at all: then
+//     an error closes the connection, as in Kafka.
+//   - v0-2 carry the formats before magic 2, which are not stored: UNSUPPORTED_FOR_MESSAGE_FORMAT for each partition.
+//     They are in the table for librdkafka's sake, which compresses only where Produce starts at 0.
+//   - v3 adds the transactional id, which is not used: a batch with the transactional bit is refused.
+//   - v5 adds the log start to the answer, v7 allows zstd, v8 adds error messages, v9 is flexible.
+func handleProduce(c *conn, request kmsg.Request, correlation int32) (answer, error) {
+	req := request.(*kmsg.ProduceRequest)
+	p := &producing{
+		broker: c.broker, version: req.Version, acks: req.Acks,
+		answer: &produceAnswer{
+			broker: c.broker, correlation: correlation, resp: req.ResponseKind().(*kmsg.ProduceResponse),
+			deadline: time.Now().Add(max(time.Duration(req.TimeoutMillis)*time.Millisecond, shortestProduceTimeout)),
+		},
+	}
+	for i := range req.Topics {
+		p.topic(&req.Topics[i])
+	}
+	switch {
+	case req.Acks != 0:
+		return p.answer, nil
+	case p.refused != nil:
+		return nil, badFrame("Produce with acks=0 refused: %v", p.refused)
+	}
+	return nil, nil
+}
+
+// producing is a Produce being handled.
+type producing struct {
+	broker  *Broker
+	version int16
+	acks    int16
+	answer  *produceAnswer
+	refused error // the first error
+}
+
+func (p *producing) topic(t *kmsg.ProduceRequestTopic) {
+	topic := kmsg.NewProduceResponseTopic()
+	topic.Topic = strings.Clone(t.Topic) // the request's points into the frame
+	topic.Partitions = make([]kmsg.ProduceResponseTopicPartition, len(t.Partitions))
+	for i := range t.Partitions {
+		part := &topic.Partitions[i]
+		part.Default()
+		part.Partition = t.Partitions[i].Partition
+		if err := p.partition(t.Topic, t.Partitions[i], part); err != nil {
+			refuse(part, err)
+			if p.refused == nil {
+				p.refused = err
+			}
+		}
+	}
+	p.answer.resp.Topics = append(p.answer.resp.Topics, topic)
+	p.answer.partitions += len(t.Partitions)
+}
+
+func (p *producing) partition(topic string, in kmsg.ProduceRequestTopicPartition, out *kmsg.ProduceResponseTopicPartition) error {
+	if p.acks < -1 || p.acks > 1 {
+		return kerr.InvalidRequiredAcks
+	}
+	log, ok := p.broker.options.Dir.Log(topic, in.Partition)
+	if !ok {
+		return kerr.UnknownTopicOrPartition
+	}
+	if p.version < 3 {
+		return kerr.UnsupportedForMessageFormat
+	}
+	header, err := p.broker.check(in.Records)
+	if err != nil {
+		return err
+	}
+	if header.Attributes.Codec() == record.Zstd && p.version < zstdVersion {
+		return kerr.UnsupportedCompressionType
+	}
+	all := p.acks == -1
+	base, err := log.Append(in.Records, header, all)
+	if err != nil {
+		return err
+	}
+	out.BaseOffset = base
+	out.LogStartOffset = log.Positions().Start
+	if all {
+		p.answer.waits = append(p.answer.waits, flushWait{log: log, last: base + int64(header.LastOffsetDelta), part: out})
+	}
+	return nil
+}
+
+// check validates a batch. As that may need maxDecompressed bytes, and a processor, there are no more at the same time
+// than there are processors.
+func (b *Broker) check(batch []byte) (record.Header, error) {
+	b.checking <- struct{}{}
+	defer func() { <-b.checking }()
+	return record.Validate(batch, record.Limits{MaxBytes: b.options.MaxMessageBytes, MaxDecompressed: maxDecompressed})
+}
+
+// refuse puts an error into the answer for a partition.
+func refuse(part *kmsg.ProduceResponseTopicPartition, err error) {
+	part.ErrorCode = produceCode(err)
+	part.BaseOffset, part.LogStartOffset = -1, -1
+	part.ErrorMessage = kmsg.StringPtr(err.Error())
+}
+
+// produceCode is Kafka's code for what can go wrong with a batch.
+func produceCode(err error) int16 {
+	for _, known := range []struct {
+		err  error
+		code *kerr.Error
+	}{
+		{record.ErrTooLarge, kerr.MessageTooLarge},
+		{record.ErrCRC, kerr.CorruptMessage},
+		{record.ErrMagic, kerr.UnsupportedForMessageFormat},
+		{record.ErrCodec, kerr.UnsupportedCompressionType},
+		{commitlog.ErrStorage, kerr.KafkaStorageError},
+		{commitlog.ErrClosed, kerr.NotLeaderForPartition},
+		{commitlog.ErrDeleted, kerr.UnknownTopicOrPartition},
+		{context.DeadlineExceeded, kerr.RequestTimedOut},
+	} {
+		if errors.Is(err, known.err) {
+			return known.code.Code
+		}
+	}
+	var code *kerr.Error
+	if errors.As(err, &code) {
+		return code.Code
+	}
+	return kerr.InvalidRecord.Code
+}
+
+// produceAnswer is owed for a Produce with acks=1 or all. It keeps nothing of the frame.
+type produceAnswer struct {
+	broker      *Broker
+	correlation int32
+	resp        *kmsg.ProduceResponse
+	partitions  int
+	waits       []flushWait
+	deadline    time.Time
+}
+
+// flushWait is a batch that must be durable before the answer.
+type flushWait struct {
+	log  *commitlog.Log
+	last int64 // id of its last record
+	part *kmsg.ProduceResponseTopicPartition
+}
+
+func (a *produceAnswer) cost() int64 {
+	const each = 200 // of a partition's answer, its wait, and room for a message
+	return each * int64(1+len(a.resp.Topics)+a.partitions)
+}
+
+func (a *produceAnswer) release() {}
+
+func (a *produceAnswer) write(out *output) error {
+	if err := a.await(out); err != nil {
+		return err
+	}
+	out.add(appendResponse(nil, a.correlation, a.resp))
+	return nil
+}
+
+// await waits for the flushes. Its error means that the broker has given up waiting altogether.
+func (a *produceAnswer) await(out *output) error {
+	if a.durable() {
+		return nil
+	}
+	if err := out.flush(); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithDeadline(a.broker.hard, a.deadline)
+	defer cancel()
+	for _, w := range a.waits {
+		err := w.log.WaitVisible(ctx, w.last)
+		if a.broker.hard.Err() != nil {
+			return a.broker.hard.Err()
+		}
+		if err != nil {
+			refuse(w.part, err)
+		}
+	}
+	return nil
+}
+
+func (a *produceAnswer) durable() bool {
+	for _, w := range a.waits {
+		if w.log.Positions().HighWatermark <= w.last {
+			return false
+		}
+	}
+	return true
+}

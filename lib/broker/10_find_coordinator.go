@@ -1,0 +1,19 @@
+package broker
+
+import (
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kmsg"
+)
+
+// FindCoordinator (v0-3): which broker coordinates a group.
+//
+//   - There is no coordinator of Kafka-protocol groups: the answer is COORDINATOR_NOT_AVAILABLE, for transactions too.
+//   - The request is served because librdkafka compresses with lz4 only where FindCoordinator v0 is.
+//   - v1 adds the key type and the error message.
+func handleFindCoordinator(_ *conn, req kmsg.Request, correlation int32) (answer, error) {
+	resp := req.ResponseKind().(*kmsg.FindCoordinatorResponse)
+	resp.ErrorCode = kerr.CoordinatorNotAvailable.Code
+	resp.ErrorMessage = kmsg.StringPtr("no coordinator of consumer groups on this broker")
+	resp.NodeID, resp.Port = -1, -1
+	return respond(resp, correlation)
+}

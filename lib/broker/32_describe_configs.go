@@ -1,0 +1,99 @@
+package broker
+
+import (
+	"slices"
+	"strconv"
+
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"logkit/lib/logdir"
+)
+
+// DescribeConfigs (v0-4): settings in force, under Kafka's names.
+//
+//   - A topic has those that producers and tools look for, such as max.message.bytes, and a broker its own. A broker is
+//     named by its id; without a name the defaults of the whole cluster are meant, of which there are none.
+//   - Null asks for all names, a list for those in it that exist.
+//   - Everything is read-only here. The source is the static configuration where a value is not the default.
+//   - v0 tells whether a value is the default. v1 adds the source instead, and what the value falls back to (synonyms),
+//     v3 the type and, on request, a sentence on it, v4 is flexible.
+//   - UNKNOWN_TOPIC_OR_PARTITION, INVALID_TOPIC_EXCEPTION, or INVALID_REQUEST for another broker or kind of resource.
+func handleDescribeConfigs(c *conn, request kmsg.Request, correlation int32) (answer, error) {
+	req := request.(*kmsg.DescribeConfigsRequest)
+	resp := req.ResponseKind().(*kmsg.DescribeConfigsResponse)
+	for i := range req.Resources {
+		resp.Resources = append(resp.Resources, c.broker.describeConfigs(req, &req.Resources[i]))
+	}
+	return respond(resp, correlation)
+}
+
+func (b *Broker) describeConfigs(req *kmsg.DescribeConfigsRequest, r *kmsg.DescribeConfigsRequestResource) kmsg.DescribeConfigsResponseResource {
+	out := kmsg.NewDescribeConfigsResponseResource()
+	out.ResourceType, out.ResourceName = r.ResourceType, r.ResourceName
+	settings, code := b.settingsOf(r)
+	if code != nil {
+		out.ErrorCode, out.ErrorMessage = code.Code, &code.Description
+		return out
+	}
+	for i := range settings {
+		if s := &settings[i]; r.ConfigNames == nil || slices.Contains(r.ConfigNames, s.name) {
+			out.Configs = append(out.Configs, s.describe(req))
+		}
+	}
+	return out
+}
+
+func (b *Broker) settingsOf(r *kmsg.DescribeConfigsRequestResource) ([]setting, *kerr.Error) {
+	switch r.ResourceType {
+	case kmsg.ConfigResourceTypeTopic:
+		if logdir.ValidTopic(r.ResourceName) != nil {
+			return nil, kerr.InvalidTopicException
+		}
+		if _, ok := b.options.Dir.Topic(r.ResourceName); !ok {
+			return nil, kerr.UnknownTopicOrPartition
+		}
+		return b.topicSettings(), nil
+	case kmsg.ConfigResourceTypeBroker:
+		switch r.ResourceName {
+		case "":
+			return nil, nil
+		case strconv.Itoa(int(b.options.NodeID)):
+			return b.brokerSettings(), nil
+		}
+	}
+	return nil, kerr.InvalidRequest
+}
+
+func (s *setting) describe(req *kmsg.DescribeConfigsRequest) kmsg.DescribeConfigsResponseResourceConfig {
+	out := kmsg.NewDescribeConfigsResponseResourceConfig()
+	out.Name, out.Value, out.ConfigType = s.name, &s.value, s.kind
+	out.Source = s.source()
+	out.IsDefault = out.Source == kmsg.ConfigSourceDefaultConfig
+	out.ReadOnly = true
+	if req.IncludeSynonyms {
+		out.ConfigSynonyms = s.synonyms()
+	}
+	if req.IncludeDocumentation {
+		out.Documentation = &s.doc
+	}
+	return out
+}
+
+// synonyms are the value, and what it would be if it were not set: in the order in which they count.
+func (s *setting) synonyms() []kmsg.DescribeConfigsResponseResourceConfigConfigSynonym {
+	name := s.name
+	if s.broker != "" {
+		name = s.broker
+	}
+	synonym := func(value *string, source kmsg.ConfigSource) kmsg.DescribeConfigsResponseResourceConfigConfigSynonym {
+		y := kmsg.NewDescribeConfigsResponseResourceConfigConfigSynonym()
+		y.Name, y.Value, y.Source = name, value, source
+		return y
+	}
+	last := synonym(&s.standard, kmsg.ConfigSourceDefaultConfig)
+	if s.source() == kmsg.ConfigSourceDefaultConfig {
+		return []kmsg.DescribeConfigsResponseResourceConfigConfigSynonym{last}
+	}
+	return []kmsg.DescribeConfigsResponseResourceConfigConfigSynonym{synonym(&s.value, s.source()), last}
+}

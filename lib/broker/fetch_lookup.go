@@ -1,0 +1,188 @@
+package broker
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"logkit/lib/commitlog"
+)
+
+// longestWait bounds max_wait, so that a client that has gone unnoticed is noticed.
+const longestWait = 5 * time.Minute
+
+// leaderEpoch is that of every partition: there is one broker for each, and it is never replaced.
+const leaderEpoch = 0
+
+type partitionKey struct {
+	topic     string
+	partition int32
+}
+
+// lookup finds what a Fetch is answered with. It holds the files of the slices until release.
+type lookup struct {
+	conn  *conn
+	req   *kmsg.FetchRequest
+	parts []fetchPart // in the order of the request
+
+	bytes int64 // of records found
+	ready bool  // the answer is full, or some partition has an error: it goes out at once
+}
+
+// fetchPart is one partition of a Fetch.
+type fetchPart struct {
+	key    partitionKey
+	id     int64           // to read from
+	limit  int64           // bytes
+	log    *commitlog.Log  // nil: not here
+	code   int16           // Kafka's error code
+	epoch  int32           // the leader epoch that the client knows, or -1
+	slice  commitlog.Slice // what was found; its Positions are -1 when nothing is known
+	denied bool            // there was something, but no room for it
+}
+
+func newLookup(c *conn, req *kmsg.FetchRequest) *lookup {
+	l := &lookup{conn: c, req: req}
+	for i := range req.Topics {
+		t := &req.Topics[i]
+		for j := range t.Partitions {
+			p := &t.Partitions[j]
+			part := fetchPart{
+				key: partitionKey{t.Topic, p.Partition}, id: p.FetchOffset,
+				limit: int64(max(p.PartitionMaxBytes, 0)), epoch: p.CurrentLeaderEpoch,
+			}
+			l.parts = append(l.parts, part)
+		}
+	}
+	return l
+}
+
+// look fills all partitions, beginning where the last answer of the connection found no more room.
+func (l *lookup) look() {
+	l.release()
+	l.bytes, l.ready = 0, false
+	room := min(int64(max(l.req.MaxBytes, 0)), maxFetchBytes)
+	first := l.first()
+	for i := range l.parts {
+		p := &l.parts[(first+i)%len(l.parts)]
+		p.look(l.conn.broker, room-l.bytes, l.bytes == 0)
+		l.bytes += p.slice.Len
+		l.ready = l.ready || p.code != 0 || p.denied
+	}
+}
+
+func (l *lookup) first() int {
+	for i := range l.parts {
+		if l.parts[i].key == l.conn.fetchFirst {
+			return i
+		}
+	}
+	return 0
+}
+
+// look reads one partition. room is what may be added to the answer; the first records of it may exceed that.
+func (p *fetchPart) look(b *Broker, room int64, first bool) {
+	p.code, p.denied = 0, false
+	if p.log, _ = b.options.Dir.Log(p.key.topic, p.key.partition); p.log == nil {
+		p.fail(kerr.UnknownTopicOrPartition)
+		return
+	}
+	if p.epoch > leaderEpoch {
+		p.fail(kerr.UnknownLeaderEpoch)
+		return
+	}
+	slice, err := p.log.Read(p.id, min(p.limit, max(room, 0)))
+	p.slice = slice
+	switch {
+	case errors.Is(err, commitlog.ErrOutOfRange):
+		p.code = kerr.OffsetOutOfRange.Code
+	case errors.Is(err, commitlog.ErrDeleted):
+		p.fail(kerr.UnknownTopicOrPartition)
+	case err != nil:
+		b.unreadable(p.key, fmt.Errorf("at id %d: %w", p.id, err))
+		p.code = kerr.KafkaStorageError.Code
+	case slice.Len > room && !first:
+		p.slice.Release()
+		p.slice.Len = 0
+		p.denied = true
+	}
+}
+
+// fail answers a partition of which nothing is known.
+func (p *fetchPart) fail(code *kerr.Error) {
+	p.code = code.Code
+	p.slice = commitlog.Slice{Positions: commitlog.Positions{Start: -1, HighWatermark: -1, End: -1}}
+}
+
+// enough tells whether the answer may go out at once.
+func (l *lookup) enough() bool {
+	return l.ready || len(l.parts) == 0 || l.bytes >= int64(l.req.MinBytes) || l.req.MaxWaitMillis <= 0
+}
+
+// wait looks again whenever a high watermark has moved, until there is enough or the time is over. Meanwhile it holds
+// no files.
+func (l *lookup) wait(out *output) error {
+	if err := out.flush(); err != nil {
+		return err
+	}
+	timer := time.NewTimer(min(time.Duration(l.req.MaxWaitMillis)*time.Millisecond, longestWait))
+	defer timer.Stop()
+	moved := make(chan struct{}, 1)
+	for i := range l.parts {
+		log := l.parts[i].log // the last look has found one for each
+		log.Watch(moved)
+		defer log.Unwatch(moved)
+	}
+	for {
+		if l.moved() {
+			if l.look(); l.enough() {
+				return nil
+			}
+		}
+		l.release()
+		select {
+		case <-moved:
+		case <-timer.C:
+			l.look()
+			return nil
+		case <-l.conn.reading.Done():
+			l.look()
+			return nil
+		}
+	}
+}
+
+// moved tells whether any high watermark is not what the last look saw, or a log has gone.
+func (l *lookup) moved() bool {
+	for i := range l.parts {
+		p := &l.parts[i]
+		log, _ := l.conn.broker.options.Dir.Log(p.key.topic, p.key.partition)
+		if log != p.log || log.Positions().HighWatermark != p.slice.Positions.HighWatermark {
+			return true
+		}
+	}
+	return false
+}
+
+// release gives the files back. The positions of the last look stay.
+func (l *lookup) release() {
+	for i := range l.parts {
+		l.parts[i].slice.Release()
+	}
+}
+
+// result is the answer as the last look found it. From the first partition that was denied records begins the next.
+func (l *lookup) result() *fetchResult {
+	first := l.first()
+	l.conn.fetchFirst = partitionKey{}
+	for i := range l.parts {
+		if p := &l.parts[(first+i)%len(l.parts)]; p.denied {
+			l.conn.fetchFirst = p.key
+			break
+		}
+	}
+	return &fetchResult{version: l.req.Version, topics: l.req.Topics, parts: l.parts}
+}
