@@ -1,0 +1,106 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"sync"
+	"sync/atomic"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// Stdio is what a tool sees of the process around it.
+type Stdio struct {
+	Stdin          io.Reader
+	Stdout, Stderr io.Writer
+	// Getenv reads the environment; nil means os.Getenv. An empty variable counts as unset.
+	Getenv func(name string) string
+}
+
+// Env is what a run is given. Stdout reports a reader that has gone as [ErrStdoutClosed].
+// Say, Hint and Progress may be called from several goroutines.
+type Env struct {
+	Stdio
+	Name string // of the tool, as it begins every message
+
+	ended      context.Context // over when the run is
+	stdoutGone atomic.Bool
+	watchers   sync.WaitGroup
+	printer    printer
+}
+
+func newEnv(ctx context.Context, name string, s Stdio) *Env {
+	if s.Getenv == nil {
+		s.Getenv = os.Getenv
+	}
+	env := &Env{Stdio: s, Name: name, ended: ctx}
+	env.Stdout = &stdout{env: env, w: s.Stdout}
+	return env
+}
+
+// stdout marks the one error of a write that ends a tool quietly. EPIPE of another file or of a connection is an error
+// like any other.
+type stdout struct {
+	env *Env
+	w   io.Writer
+}
+
+func (s *stdout) Write(b []byte) (int, error) {
+	n, err := s.w.Write(b)
+	if errors.Is(err, syscall.EPIPE) || errors.Is(err, io.ErrClosedPipe) {
+		s.env.stdoutGone.Store(true)
+		err = ErrStdoutClosed
+	}
+	return n, err
+}
+
+// StdoutFile returns the file below Stdout, for a tool that asks what it is; nil in tests that pass a buffer.
+func (e *Env) StdoutFile() *os.File {
+	if s, ok := e.Stdout.(*stdout); ok {
+		f, _ := s.w.(*os.File)
+		return f
+	}
+	return nil
+}
+
+// StdoutTerminal reports whether data goes to a terminal.
+func (e *Env) StdoutTerminal() bool { return terminal(e.StdoutFile()) }
+
+// StderrTerminal reports whether a person sees messages at once: the condition for progress.
+func (e *Env) StderrTerminal() bool {
+	f, _ := e.Stderr.(*os.File)
+	return terminal(f)
+}
+
+// StdinTerminal reports whether input is typed.
+func (e *Env) StdinTerminal() bool {
+	f, _ := e.Stdin.(*os.File)
+	return terminal(f)
+}
+
+// StdoutColour reports whether data may be coloured: a terminal that can, and a user who has not set NO_COLOR
+// (https://no-color.org).
+func (e *Env) StdoutColour() bool {
+	return e.StdoutTerminal() && e.Getenv("NO_COLOR") == "" && e.Getenv("TERM") != "dumb"
+}
+
+// terminal asks for the window size because the answer needs the same request on every Unix, and only terminals have one.
+func terminal(f *os.File) bool {
+	if f == nil {
+		return false
+	}
+	_, err := unix.IoctlGetWinsize(descriptor(f), unix.TIOCGWINSZ)
+	return err == nil
+}
+
+// descriptor is not f.Fd because that switches the file, and all who share it, to blocking.
+func descriptor(f *os.File) int {
+	number := -1
+	if c, err := f.SyscallConn(); err == nil {
+		c.Control(func(fd uintptr) { number = int(fd) })
+	}
+	return number
+}
