@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -27,6 +28,8 @@ type Broker struct {
 	complaints complaints
 	checking   chan struct{} // a place for each batch being checked
 	send       sendFunc      // replaced by tests
+
+	polls atomic.Int64 // fetches that wait for records
 
 	// hard ends everything that still waits, after the time for an orderly end is over.
 	hard     context.Context

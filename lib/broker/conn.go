@@ -62,8 +62,8 @@ func (c *conn) serve() {
 	c.stop()
 	c.queue.close()
 	writeErr := <-written
-	c.socket.Close()
 	c.report(readErr, writeErr)
+	c.socket.Close()
 }
 
 // drain lets the connection end in order: nothing more is read, what was read is answered.

@@ -136,6 +136,8 @@ func (l *lookup) wait(out *output) error {
 		log.Watch(moved)
 		defer log.Unwatch(moved)
 	}
+	l.conn.broker.polls.Add(1)
+	defer l.conn.broker.polls.Add(-1)
 	for {
 		if l.moved() {
 			if l.look(); l.enough() {

@@ -212,6 +212,21 @@ func (c *client) frame() []byte {
 	return b
 }
 
+// discard reads one response without keeping it and returns its size.
+func (c *client) discard() int {
+	c.t.Helper()
+	c.conn.SetReadDeadline(time.Now().Add(patience))
+	var size [4]byte
+	if _, err := io.ReadFull(c.conn, size[:]); err != nil {
+		c.t.Fatalf("response: %v", err)
+	}
+	n := int(binary.BigEndian.Uint32(size[:]))
+	if _, err := io.CopyN(io.Discard, c.conn, int64(n)); err != nil {
+		c.t.Fatalf("response: %v", err)
+	}
+	return n
+}
+
 // receive reads the response to req, which must be the one with the correlation id.
 func (c *client) receive(req kmsg.Request, correlation int32) kmsg.Response {
 	c.t.Helper()
