@@ -76,8 +76,6 @@ func must(err error) {
 // compress appends src, compressed, to dst.
 func compress(dst []byte, codec Codec, src []byte) ([]byte, error) {
 	switch codec {
-	case None:
-		return append(dst, src...), nil
 	case Gzip:
 		w := gzipWriters.Get().(*gzip.Writer)
 		defer gzipWriters.Put(w)

@@ -39,27 +39,14 @@ func decompress(dst []byte, codec Codec, src []byte, limit int64) ([]byte, error
 		limit = MaxDecompressed
 	}
 	most := int(min(limit, math.MaxInt32))
-	start := len(dst)
-	out, err := dst, error(nil)
-	switch codec {
-	case None:
-		if len(src) > most {
-			err = errOverLimit
-		} else {
-			out = append(dst, src...)
-		}
-	case Gzip:
-		out, err = gunzip(dst, src, most)
-	case Snappy:
-		out, err = unsnappy(dst, src, most)
-	case LZ4:
-		out, err = unlz4(dst, src, most)
-	case Zstd:
-		out, err = unzstd(dst, src, most)
-	default:
+	if codec <= None || codec > Zstd {
 		return dst, fmt.Errorf("%w: %d", ErrCodec, codec)
 	}
-	if err == nil && len(out)-start > most {
+	if len(src) == 0 {
+		return dst, invalid("%v block: empty", codec)
+	}
+	out, err := decoders[codec](dst, src, most)
+	if err == nil && len(out)-len(dst) > most {
 		err = errOverLimit
 	}
 	switch {
@@ -70,6 +57,9 @@ func decompress(dst []byte, codec Codec, src []byte, limit int64) ([]byte, error
 	}
 	return out, invalid("%v block: %w", codec, err)
 }
+
+// decoders append at most about most bytes to dst, and return errOverLimit rather than more.
+var decoders = [...]func(dst, src []byte, most int) ([]byte, error){Gzip: gunzip, Snappy: unsnappy, LZ4: unlz4, Zstd: unzstd}
 
 // errOverLimit is what the codecs below return at the limit.
 var errOverLimit = errors.New("decompressed size over the limit")
@@ -147,9 +137,6 @@ func unexpected(err error) error {
 }
 
 func unzstd(dst, src []byte, most int) ([]byte, error) {
-	if len(src) == 0 {
-		return dst, io.ErrUnexpectedEOF
-	}
 	d := zstdDecoders.Get().(*zstdDecoder)
 	defer zstdDecoders.Put(d)
 	if err := d.allow(max(most, zstdMemory)); err != nil {

@@ -33,7 +33,10 @@ func varint64(b []byte, i int) (v int64, next int) {
 	return int64(u>>1) ^ -int64(u&1), i
 }
 
-// uvarint decodes an unsigned varint of at most most bytes at b[i:].
+// uvarint decodes an unsigned varint of at most most bytes at b[i:]. Kept out of line, it leaves its callers small
+// enough to be inlined.
+//
+//go:noinline
 func uvarint(b []byte, i, most int) (u uint64, next int) {
 	if uint(i) > uint(len(b)) {
 		return 0, bad
