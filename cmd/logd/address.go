@@ -1,0 +1,54 @@
+package main
+
+import (
+	"net"
+	"strconv"
+
+	"logkit/lib/cli"
+	"logkit/lib/vfs"
+)
+
+// checkAddresses refuses what no client could be told: an address that stands for every interface.
+func (o *options) checkAddresses() error {
+	host, _, err := splitAddress("listen", o.listen)
+	if err != nil {
+		return err
+	}
+	if o.advertise != "" {
+		host, port, err := splitAddress("advertise", o.advertise)
+		switch {
+		case err != nil:
+			return err
+		case port == 0 || isWildcard(host):
+			return cli.Usagef("option --advertise %s: a host and a port that clients can connect to are needed", o.advertise)
+		}
+		return nil
+	}
+	if isWildcard(host) {
+		return cli.WithHint(cli.Usagef("option --listen %s: clients cannot be told to connect to every interface", o.listen),
+			"name the address that they reach this machine by: --advertise HOST:PORT")
+	}
+	return nil
+}
+
+func splitAddress(flag, address string) (host string, port int, err error) {
+	host, text, err := net.SplitHostPort(address)
+	if err != nil {
+		return "", 0, cli.Usagef("option --%s %q: not HOST:PORT", flag, address)
+	}
+	n, err := strconv.ParseUint(text, 10, 16)
+	if err != nil {
+		return "", 0, cli.Usagef("option --%s %q: port %q, allowed are 0 to 65535", flag, address, text)
+	}
+	return host, int(n), nil
+}
+
+func isWildcard(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "" || ip != nil && ip.IsUnspecified()
+}
+
+// writeAddrFile tells where clients are served: a line "kafka HOST:PORT". It appears whole, and only when they are.
+func writeAddrFile(name, address string) error {
+	return vfs.WriteFileAtomic(vfs.OS, name, []byte("kafka "+address+"\n"))
+}
