@@ -1,0 +1,155 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"strings"
+	"syscall"
+
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kgo"
+)
+
+var (
+	// ErrUnavailable is matched by errors that say that no broker, or not the one in charge, could be reached in time.
+	ErrUnavailable = errors.New("broker not reachable")
+	// ErrUnknownTopic is matched by errors that name a topic which does not exist.
+	ErrUnknownTopic = errors.New("no such topic")
+	// ErrTooLarge is matched by errors about a record that is larger than its topic allows.
+	ErrTooLarge = errors.New("record too large")
+	// ErrOutOfRange is matched by errors about an id that is outside its partition.
+	ErrOutOfRange = errors.New("id out of range")
+)
+
+// UnavailableError says which broker could not be reached and why. It matches ErrUnavailable.
+type UnavailableError struct {
+	Addr string // HOST:PORT, or several with commas
+	Err  error
+}
+
+func (e *UnavailableError) Error() string   { return fmt.Sprintf("broker %s: %v", e.Addr, e.Err) }
+func (e *UnavailableError) Unwrap() []error { return []error{ErrUnavailable, e.Err} }
+
+// UnknownTopicError names a topic that does not exist. It matches ErrUnknownTopic.
+type UnknownTopicError struct{ Topic string }
+
+func (e *UnknownTopicError) Error() string { return fmt.Sprintf("topic %q: no such topic", e.Topic) }
+func (e *UnknownTopicError) Unwrap() error { return ErrUnknownTopic }
+
+// SizeError says that a record would make a batch of Size bytes where Max are allowed. It matches ErrTooLarge.
+type SizeError struct{ Size, Max int64 }
+
+func (e *SizeError) Error() string {
+	return fmt.Sprintf("%d bytes with its batch, the topic allows %d", e.Size, e.Max)
+}
+func (e *SizeError) Unwrap() error { return ErrTooLarge }
+
+// OutOfRangeError names an id that a partition does not have, and the range that it has: Start is the first id, End the
+// one after the last; both are valid places to start. It matches ErrOutOfRange.
+type OutOfRangeError struct {
+	Topic              string
+	Partition          int32
+	Offset, Start, End int64
+}
+
+func (e *OutOfRangeError) Error() string {
+	return fmt.Sprintf("topic %q: partition %d: offset %d is out of range [%d, %d]", e.Topic, e.Partition, e.Offset, e.Start, e.End)
+}
+func (e *OutOfRangeError) Unwrap() error { return ErrOutOfRange }
+
+// PartitionError says on which partition an operation failed.
+type PartitionError struct {
+	Topic     string
+	Partition int32
+	Err       error
+}
+
+func (e *PartitionError) Error() string {
+	return fmt.Sprintf("topic %q: partition %d: %v", e.Topic, e.Partition, e.Err)
+}
+func (e *PartitionError) Unwrap() error { return e.Err }
+
+// brokerError turns a broker's error code into an error; nil for 0. The text is the code's description and name.
+func brokerError(code int16, message *string) error {
+	err := kerr.ErrorForCode(code)
+	if err == nil {
+		return nil
+	}
+	ke := new(kerr.Error)
+	if !errors.As(err, &ke) {
+		return err
+	}
+	text := strings.ToLower(ke.Description[:1]) + strings.TrimSuffix(ke.Description[1:], ".")
+	if message != nil && *message != "" {
+		text = *message
+	}
+	return &codeError{text: text, kerr: ke}
+}
+
+// codeError prints a broker's error in this project's way; errors.Is and As see the kerr.Error below.
+type codeError struct {
+	text string
+	kerr *kerr.Error
+}
+
+func (e *codeError) Error() string { return fmt.Sprintf("%s (%s)", e.text, e.kerr.Message) }
+func (e *codeError) Unwrap() error { return e.kerr }
+
+// transport reports whether err came from the way to the broker, not from the broker's answer. Such an operation may
+// succeed when it is tried again.
+func transport(err error) bool {
+	if err == nil || errors.Is(err, context.Canceled) || errors.Is(err, kgo.ErrClientClosed) {
+		return false
+	}
+	return !errors.As(err, new(*kerr.Error))
+}
+
+// retriable reports whether the operation that met err may succeed when it is tried again.
+func retriable(err error) bool {
+	if ke := new(kerr.Error); errors.As(err, &ke) {
+		return ke.Retriable
+	}
+	return transport(err)
+}
+
+// unavailable words a transport error: the address and the cause, without the layers in between.
+func (c *Client) unavailable(err error) error {
+	if errors.Is(err, ErrUnavailable) {
+		return err
+	}
+	addr := strings.Join(c.opts.Brokers, ",")
+	cause := err
+	if op := new(net.OpError); errors.As(err, &op) {
+		if op.Addr != nil {
+			addr = op.Addr.String()
+		}
+		cause = op.Err
+	}
+	if dns := new(net.DNSError); errors.As(err, &dns) {
+		cause = fmt.Errorf("look up %s: %s", dns.Name, dns.Err)
+	}
+	switch {
+	case errors.As(err, new(*kgo.ErrFirstReadEOF)), errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		cause = errors.New("connection closed by the other side")
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded):
+		cause = fmt.Errorf("no answer within %v", c.opts.Timeout)
+	}
+	if errno := syscall.Errno(0); errors.As(cause, &errno) {
+		cause = errno
+	}
+	return &UnavailableError{Addr: addr, Err: cause}
+}
+
+// NoPartitionError names a partition that a topic does not have.
+type NoPartitionError struct {
+	Topic            string
+	Partition, Count int32
+}
+
+func (e *NoPartitionError) Error() string {
+	return fmt.Sprintf("topic %q: no partition %d, it has 0 to %d", e.Topic, e.Partition, e.Count-1)
+}

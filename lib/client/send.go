@@ -1,0 +1,107 @@
+package client
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kmsg"
+)
+
+// sender carries encoded batches to the brokers. It is an interface for the sake of tests.
+type sender interface {
+	// send returns the id that the batch's first record was given. again says that this batch was tried before, and
+	// that the partition may have moved. The batch is not kept.
+	send(ctx context.Context, partition int32, batch []byte, again bool) (base int64, err error)
+	// explain words an error of send for a person.
+	explain(err error) error
+}
+
+// brokerSender sends to the partitions of a topic, each to its leader.
+type brokerSender struct {
+	c      *Client
+	name   string
+	asking sync.Mutex // held during a look-up
+
+	mu      sync.Mutex
+	topic   Topic     // guarded by mu, like learned
+	learned time.Time // when topic was heard of
+}
+
+func newBrokerSender(c *Client, topic Topic) *brokerSender {
+	return &brokerSender{c: c, name: topic.Name, topic: topic, learned: time.Now()}
+}
+
+func (s *brokerSender) explain(err error) error {
+	if transport(err) {
+		return s.c.unavailable(err)
+	}
+	return err
+}
+
+func (s *brokerSender) send(ctx context.Context, partition int32, batch []byte, again bool) (int64, error) {
+	leader, err := s.leader(ctx, partition, again)
+	if err != nil {
+		return 0, err
+	}
+	req := kmsg.NewPtrProduceRequest()
+	req.Acks = int16(s.c.opts.Acks)
+	req.TimeoutMillis = int32(min(s.c.opts.Timeout.Milliseconds(), 1<<30))
+	part := kmsg.NewProduceRequestTopicPartition()
+	part.Partition, part.Records = partition, batch
+	topic := kmsg.NewProduceRequestTopic()
+	topic.Topic = s.name
+	topic.Partitions = append(topic.Partitions, part)
+	req.Topics = append(req.Topics, topic)
+
+	answer, err := s.c.kgo.Broker(int(leader)).Request(ctx, req)
+	if err != nil {
+		return 0, err
+	}
+	if s.c.opts.Acks == AcksNone {
+		return -1, nil
+	}
+	resp, ok := answer.(*kmsg.ProduceResponse)
+	if !ok || len(resp.Topics) != 1 || len(resp.Topics[0].Partitions) != 1 || resp.Topics[0].Partitions[0].Partition != partition {
+		return 0, fmt.Errorf("produce answer for other partitions than the one asked for")
+	}
+	got := resp.Topics[0].Partitions[0]
+	return got.BaseOffset, brokerError(got.ErrorCode, got.ErrorMessage)
+}
+
+// leader returns the broker in charge of a partition, asking anew when the last answer did not lead to success. A topic
+// that was deleted in the meantime is not made again.
+func (s *brokerSender) leader(ctx context.Context, partition int32, again bool) (int32, error) {
+	if leader, fresh := s.known(partition); leader >= 0 && (!again || fresh) {
+		return leader, nil
+	}
+	s.asking.Lock()
+	defer s.asking.Unlock()
+	if leader, fresh := s.known(partition); leader >= 0 && fresh { // another partition has asked meanwhile
+		return leader, nil
+	}
+	topic, err := s.c.lookUp(ctx, s.name, false)
+	if err != nil {
+		return 0, err
+	}
+	s.mu.Lock()
+	s.topic, s.learned = topic, time.Now()
+	s.mu.Unlock()
+	if leader, _ := s.known(partition); leader >= 0 {
+		return leader, nil
+	}
+	return 0, topicError(s.name, kerr.LeaderNotAvailable)
+}
+
+// known returns the leader as last heard, -1 for none, and whether that was just heard.
+func (s *brokerSender) known(partition int32) (leader int32, fresh bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	fresh = time.Since(s.learned) < firstBackoff
+	if int(partition) >= len(s.topic.Partitions) {
+		return -1, fresh
+	}
+	return s.topic.Partitions[partition].Leader, fresh
+}
