@@ -43,8 +43,7 @@ func (p *Producer) release(b *batch) {
 
 // fits reports whether the record can join a batch of at most limit bytes. An empty batch takes any.
 func (b *batch) fits(rec record.Record, limit int) bool {
-	n := b.builder.Len()
-	return n == 0 || b.builder.Size()+record.RecordSize(rec, n) <= limit
+	return b.builder.Len() == 0 || b.builder.SizeWith(rec) <= limit
 }
 
 // add copies a record into the batch and returns by how many bytes the batch has grown.

@@ -33,6 +33,12 @@ type fakeBroker struct {
 	next   int64
 }
 
+func (f *fakeBroker) requests() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.tries
+}
+
 func (f *fakeBroker) explain(err error) error { return err }
 
 func (f *fakeBroker) send(ctx context.Context, partition int32, batch []byte, again bool) (int64, error) {
@@ -143,13 +149,13 @@ func TestProducerLetsALoneRecordGoAfterTheLinger(t *testing.T) {
 		fx.add(t, "a", "b")
 		time.Sleep(5*time.Millisecond - 1)
 		synctest.Wait()
-		if broker.tries != 0 {
+		if broker.requests() != 0 {
 			t.Error("sent before the linger had passed")
 		}
 		time.Sleep(1)
 		synctest.Wait()
-		if broker.tries != 1 || fx.Stats().Acked != 2 {
-			t.Errorf("%d requests, %+v", broker.tries, fx.Stats())
+		if broker.requests() != 1 || fx.Stats().Acked != 2 {
+			t.Errorf("%d requests, %+v", broker.requests(), fx.Stats())
 		}
 		if err := fx.Close(t.Context()); err != nil {
 			t.Fatal(err)
