@@ -9,6 +9,10 @@ import (
 // quietly with status 0. It is the error of writes to [Env.Stdout] and the cause of [Env.WatchStdout].
 var ErrStdoutClosed = errors.New("standard output closed by its reader")
 
+// ErrReported stands for failures that the run has told with [Env.Say] already: nothing more is printed, and the status is
+// 1, or that of WithCode.
+var ErrReported = errors.New("failures as told above")
+
 type codeError struct {
 	code int
 	err  error

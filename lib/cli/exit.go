@@ -83,17 +83,19 @@ func (e SignalError) code() int {
 func (t *Tool) status(ctx context.Context, env *Env, err error) (int, []error) {
 	var signal SignalError
 	signalled := errors.As(context.Cause(ctx), &signal)
-	code, failures := ExitOK, []error(nil)
+	code, quiet, failures := ExitOK, true, []error(nil)
 	for _, part := range flatten(err) {
 		switch {
 		case excusedBy(part, ErrStdoutClosed, env.stdoutGone.Load()):
 		case signalled && excusedBy(part, signal, true):
 		default:
-			code = worse(code, codeOf(part))
-			failures = append(failures, part)
+			code, quiet = worse(code, codeOf(part)), false
+			if !errors.Is(part, ErrReported) {
+				failures = append(failures, part)
+			}
 		}
 	}
-	if code == ExitOK && len(failures) == 0 && signalled && !t.SignalOK {
+	if quiet && signalled && !t.SignalOK {
 		code = signal.code()
 	}
 	return code, failures

@@ -7,7 +7,8 @@ import (
 
 const (
 	helpWidth  = 80 // columns
-	helpIndent = 26 // where texts begin
+	helpIndent = 26 // where the texts of options begin
+	exitIndent = 7  // where those of exit statuses do
 )
 
 func (c *call) usageLines() []string {
@@ -34,14 +35,18 @@ func (c *call) help() string {
 	if c.command == c.tool && len(c.tool.Commands) > 0 {
 		b.WriteString("\nCommands:\n")
 		for _, command := range c.tool.Commands {
-			entry(&b, "  "+command.Name, command.Usage)
+			entry(&b, helpIndent, "  "+command.Name, command.Usage)
 		}
 	}
 	b.WriteString("\nOptions:\n")
 	for _, o := range c.options.list {
 		if !o.hidden {
-			entry(&b, o.heading(), o.text())
+			entry(&b, helpIndent, o.heading(), o.text(c.tool.EnvPrefix == ""))
 		}
+	}
+	if prefix := c.tool.EnvPrefix; prefix != "" {
+		text := "Each option is also read from the environment: " + prefix + "_ and its name in capitals, _ for -."
+		fmt.Fprintf(&b, "\n%s\n", wrap(text, 0))
 	}
 	if c.command.Description != "" {
 		for _, paragraph := range strings.Split(strings.TrimSpace(c.command.Description), "\n\n") {
@@ -50,7 +55,7 @@ func (c *call) help() string {
 	}
 	b.WriteString("\nExit status:\n")
 	for _, exit := range c.exitTable() {
-		entry(&b, fmt.Sprintf("  %d", exit.Code), exit.Meaning)
+		entry(&b, exitIndent, fmt.Sprintf("  %d", exit.Code), exit.Meaning)
 	}
 	return b.String()
 }
@@ -82,24 +87,23 @@ func (o *option) heading() string {
 	return heading
 }
 
-func (o *option) text() string {
+func (o *option) text(withVariable bool) string {
 	text := o.usage
 	if o.def != "" {
 		text += " (default " + printable(o.def) + ")"
 	}
-	if len(o.env) > 0 {
+	if withVariable && len(o.env) > 0 {
 		text += " [" + strings.Join(o.env, ", ") + "]"
 	}
 	return text
 }
 
-func entry(b *strings.Builder, heading, text string) {
-	if len(heading) > helpIndent-2 {
+func entry(b *strings.Builder, indent int, heading, text string) {
+	if len(heading) > indent-2 {
 		b.WriteString(heading + "\n")
 		heading = ""
 	}
-	text = wrap(text, helpIndent)
-	fmt.Fprintf(b, "%-*s%s\n", helpIndent, heading, text)
+	fmt.Fprintf(b, "%-*s%s\n", indent, heading, wrap(text, indent))
 }
 
 // wrap breaks text at blanks and indents all lines but the first.

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -76,8 +77,8 @@ func newOption(f ucli.Flag, envPrefix string) *option {
 	case *ucli.StringFlag:
 		mustHave(f.Destination != nil && !f.Required, f.Name)
 		c := *f
-		c.Value = cmpOr(c.Value, *c.Destination)
-		o.hidden, o.env, o.def = c.Hidden, c.EnvVars, cmpOr(c.DefaultText, c.Value)
+		c.Value = cmp.Or(c.Value, *c.Destination)
+		o.hidden, o.env, o.def = c.Hidden, c.EnvVars, cmp.Or(c.DefaultText, c.Value)
 		o.current = func() string { return *c.Destination }
 		o.describe(f.Name, f.Aliases, f.Usage, "STRING")
 		c.Name, c.Aliases, c.EnvVars = o.name(), nil, nil
@@ -85,8 +86,8 @@ func newOption(f ucli.Flag, envPrefix string) *option {
 	case *ucli.PathFlag:
 		mustHave(f.Destination != nil && !f.Required, f.Name)
 		c := *f
-		c.Value = cmpOr(c.Value, *c.Destination)
-		o.hidden, o.env, o.def = c.Hidden, c.EnvVars, cmpOr(c.DefaultText, c.Value)
+		c.Value = cmp.Or(c.Value, *c.Destination)
+		o.hidden, o.env, o.def = c.Hidden, c.EnvVars, cmp.Or(c.DefaultText, c.Value)
 		o.current = func() string { return *c.Destination }
 		o.describe(f.Name, f.Aliases, f.Usage, "FILE")
 		c.Name, c.Aliases, c.EnvVars = o.name(), nil, nil
@@ -94,7 +95,7 @@ func newOption(f ucli.Flag, envPrefix string) *option {
 	case *ucli.GenericFlag:
 		mustHave(f.Value != nil && f.Destination == nil && !f.Required, f.Name)
 		c := *f
-		o.hidden, o.env, o.def = c.Hidden, c.EnvVars, cmpOr(c.DefaultText, zeroOut(c.Value.String()))
+		o.hidden, o.env, o.def = c.Hidden, c.EnvVars, cmp.Or(c.DefaultText, zeroOut(c.Value.String()))
 		o.current = f.Value.String
 		placeholder := "VALUE"
 		if v, ok := f.Value.(placeholderer); ok {
@@ -107,12 +108,15 @@ func newOption(f ucli.Flag, envPrefix string) *option {
 			o.repeatable = v.Repeatable()
 		}
 		o.describe(f.Name, f.Aliases, f.Usage, placeholder)
+		if e, ok := f.Value.(*enum); ok {
+			o.usage += ": " + strings.Join(e.choices, ", ")
+		}
 		c.Name, c.Aliases, c.EnvVars, c.Value = o.name(), nil, nil, &checked{f.Value, o}
 		o.flag = &c
 	default:
 		panic(fmt.Sprintf("cli: flag %v: %T is not supported: use a value of package cli in a GenericFlag", f.Names(), f))
 	}
-	if envPrefix != "" {
+	if envPrefix != "" && o.name() != "print-config" {
 		o.env = []string{envPrefix + "_" + strings.ToUpper(strings.ReplaceAll(o.name(), "-", "_"))}
 	}
 	return o
@@ -122,13 +126,6 @@ func mustHave(ok bool, name string) {
 	if !ok {
 		panic("cli: flag " + name + ": needs a Destination (a GenericFlag: a Value and no Destination), and Required is not supported")
 	}
-}
-
-func cmpOr(a, b string) string {
-	if a != "" {
-		return a
-	}
-	return b
 }
 
 // zeroOut leaves out defaults that say nothing.

@@ -141,13 +141,12 @@ func newSetting(o *option, value, origin string) (setting, error) {
 // unknown names the option as typed, and one hint: the same word with two dashes, the number tail once took, or the
 // nearest name.
 func (p *parser) unknown(typed, within string) error {
-	if word, _, _ := strings.Cut(strings.TrimLeft(within, "-"), "="); len(word) > 1 {
-		if p.options.byName[word] != nil {
-			return WithHint(errUnknownOption("-"+word, ""), hintDidYouMean("--"+word))
-		}
-		if p.options.byName["n"] != nil && isDigits(word) {
-			return WithHint(errUnknownOption(within, ""), hintDidYouMean("-n "+word))
-		}
+	word, _, _ := strings.Cut(strings.TrimLeft(within, "-"), "=")
+	if len(word) > 1 && p.options.byName[word] != nil {
+		return WithHint(errUnknownOption("-"+word, ""), hintDidYouMean("--"+word))
+	}
+	if isDigits(word) && p.options.byName["n"] != nil {
+		return WithHint(errUnknownOption(within, ""), hintDidYouMean("-n "+word))
 	}
 	err := errUnknownOption(typed, within)
 	if near := p.options.nearest(strings.TrimLeft(typed, "-")); near != "" {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"unicode"
+	"unicode/utf8"
 )
 
 // Everything the tools say to a person is worded along these rules, and written here:
@@ -68,6 +69,7 @@ func (e *Env) report(err error) {
 }
 
 func printable(s string) string {
+	s = strings.ToValidUTF8(s, string(utf8.RuneError))
 	if strings.IndexFunc(s, unicode.IsControl) < 0 {
 		return s
 	}
@@ -91,7 +93,7 @@ func errUnknownOption(typed, within string) error {
 }
 
 func errValueMissing(typed, placeholder string) error {
-	return Usagef("option %s: %s missing", typed, placeholder)
+	return Usagef("option %s: value missing, %s", typed, placeholder)
 }
 
 func errValue(origin, value string, err error) error {

@@ -31,10 +31,11 @@ type Tool struct {
 	// the tool, which may stand before or behind the command's name. Their own Commands, EnvPrefix and Config are not.
 	Commands []*Tool
 
-	EnvPrefix string // "LOGD": each flag reads LOGD_FLAG_NAME, and no other variable
-	Config    bool   // adds --config and --print-config
-	SignalOK  bool   // INT and TERM are the normal end: status 0
-	Exits     []Exit // exit statuses; nil means those all tools share
+	EnvPrefix string   // "LOGD": each flag reads LOGD_FLAG_NAME, and no other variable
+	Variables []string // that Run reads through Env.Getenv itself, such as NO_COLOR: for the check of the manual page
+	Config    bool     // adds --config and --print-config
+	SignalOK  bool     // INT and TERM are the normal end: status 0
+	Exits     []Exit   // exit statuses; nil means those all tools share
 
 	config configFlags
 }

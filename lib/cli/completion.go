@@ -1,0 +1,77 @@
+package cli
+
+import (
+	"slices"
+	"strings"
+)
+
+// Completion returns the completion script of a tool for "bash", "zsh" or "fish"; another shell panics.
+//
+// The scripts are static: they know flags, fixed values and which values are files, and never run the tool. Topics are
+// asked from logtopic list, silently and for at most a second, and only names that are legal topic names are offered:
+// nothing that came over the network is evaluated.
+func Completion(t *Tool, shell string) string {
+	switch shell {
+	case "bash":
+		return bashCompletion(t)
+	case "zsh":
+		return zshCompletion(t)
+	case "fish":
+		return fishCompletion(t)
+	}
+	panic("cli: no completions for shell " + shell)
+}
+
+const completionHeader = "# Completions of NAME for SHELL, written from its flags by 'make docs'.\n"
+
+func completionIntro(t *Tool, shell string) string {
+	return strings.NewReplacer("NAME", t.Name, "SHELL", shell).Replace(completionHeader)
+}
+
+func (s scope) names(long bool) []string {
+	var names []string
+	for _, o := range s.options {
+		for _, name := range o.names {
+			if !long || len(name) > 1 {
+				names = append(names, dashed(name))
+			}
+		}
+	}
+	return names
+}
+
+// operand is the kind of the n-th operand, and false when there may be none.
+func (t *Tool) operand(n int) (Operand, bool) {
+	if t.MaxArgs >= 0 && n >= t.MaxArgs {
+		return OtherOperand, false
+	}
+	if len(t.Operands) == 0 {
+		return OtherOperand, true
+	}
+	return t.Operands[min(n, len(t.Operands)-1)], true
+}
+
+func (t *Tool) takes(kind Operand) bool {
+	if slices.Contains(t.Operands, kind) {
+		return true
+	}
+	return slices.ContainsFunc(t.Commands, func(c *Tool) bool { return c.takes(kind) })
+}
+
+// valued returns the options of all scopes that take values; of two with the same name the first counts.
+func valued(scopes []scope) []*option {
+	var list []*option
+	seen := map[string]bool{}
+	for _, s := range scopes {
+		for _, o := range s.options {
+			if o.takesValue() && !seen[o.name()] {
+				list = append(list, o)
+			}
+			seen[o.name()] = true
+		}
+	}
+	return list
+}
+
+// quote makes a word of a shell that takes single quotes literally, as bash and zsh do.
+func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }

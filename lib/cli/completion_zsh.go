@@ -1,0 +1,126 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+)
+
+// zshCompletion leaves the walk over the words to _arguments.
+func zshCompletion(t *Tool) string {
+	scopes := t.scopes()
+	var b strings.Builder
+	fmt.Fprintf(&b, "#compdef %s\n%s", t.Name, completionIntro(t, "zsh"))
+	if t.takes(TopicOperand) {
+		b.WriteString(strings.ReplaceAll(zshTopics, "NAME", t.Name))
+	}
+	fmt.Fprintf(&b, "\n_%s() {\n", t.Name)
+	if len(t.Commands) == 0 {
+		b.WriteString("    _arguments -s -S")
+		zshSpecs(&b, t, scopes[0].options, 8)
+		zshOperands(&b, t, t, 8)
+		b.WriteString("\n")
+	} else {
+		zshCommands(&b, t, scopes)
+	}
+	fmt.Fprintf(&b, "}\n\n_%s \"$@\"\n", t.Name)
+	return b.String()
+}
+
+const zshTopics = `
+_NAME_topics() {
+    local -a topics
+    topics=(${(f)"$(command logtopic list --quiet --timeout 1s ${opt_args[--broker]:+--broker=${opt_args[--broker]}} 2>/dev/null </dev/null)"})
+    compadd -- ${(M)topics:#[A-Za-z0-9._-]##}
+}
+`
+
+func zshCommands(b *strings.Builder, t *Tool, scopes []scope) {
+	b.WriteString("    local state line curcontext=$curcontext\n    local -A opt_args\n    local -a common commands\n    common=(")
+	zshSpecs(b, t, scopes[0].options, 8)
+	b.WriteString("\n    )\n    commands=(\n")
+	for _, c := range t.Commands {
+		fmt.Fprintf(b, "        %s\n", quote(strings.ReplaceAll(c.Name, ":", `\:`)+":"+c.Usage))
+	}
+	b.WriteString("    )\n    _arguments -s -S -C $common '1: :{_describe command commands}' '*:: :->operands' && return\n    case $words[1] in\n")
+	for _, s := range scopes[1:] {
+		fmt.Fprintf(b, "        %s)\n            _arguments -s -S $common", s.tool.Name)
+		zshSpecs(b, t, s.options, 16)
+		zshOperands(b, t, s.tool, 16)
+		b.WriteString("\n            ;;\n")
+	}
+	b.WriteString("    esac\n")
+}
+
+// zshSpecs writes an _arguments specification for each option, on lines of their own.
+func zshSpecs(b *strings.Builder, t *Tool, options []*option, pad int) {
+	between := " \\\n" + strings.Repeat(" ", pad)
+	if pad == 8 && len(t.Commands) > 0 {
+		between = "\n" + strings.Repeat(" ", pad) // inside an array
+	}
+	for _, o := range options {
+		var names, spelled []string
+		for _, name := range o.names {
+			names = append(names, dashed(name))
+			switch {
+			case !o.takesValue():
+				spelled = append(spelled, dashed(name))
+			case len(name) == 1:
+				spelled = append(spelled, dashed(name)+"+")
+			default:
+				spelled = append(spelled, dashed(name)+"=")
+			}
+		}
+		prefix := quote("(" + strings.Join(names, " ") + ")")
+		switch {
+		case o.repeatable:
+			prefix = "'*'"
+		case o.flag == nil:
+			prefix = "'(- *)'"
+		case len(names) == 1:
+			prefix = ""
+		}
+		spelling := spelled[0]
+		if len(spelled) > 1 {
+			spelling = "{" + strings.Join(spelled, ",") + "}"
+		}
+		text := "[" + zshText(o.usage) + "]"
+		if o.takesValue() {
+			text += ":" + zshText(o.placeholder) + ":" + zshAction(o)
+		}
+		b.WriteString(between + prefix + spelling + quote(text))
+	}
+}
+
+func zshAction(o *option) string {
+	switch {
+	case len(o.choices) > 0:
+		return "(" + strings.Join(o.choices, " ") + ")"
+	case o.files == directory:
+		return "_files -/"
+	case o.files == anyFile:
+		return "_files"
+	}
+	return " "
+}
+
+func zshOperands(b *strings.Builder, t, command *Tool, pad int) {
+	n := max(1, len(command.Operands))
+	for i := range n {
+		kind, ok := command.operand(i)
+		if !ok {
+			return
+		}
+		position := fmt.Sprint(i + 1)
+		if i == n-1 && (command.MaxArgs < 0 || command.MaxArgs > n) {
+			position = "*"
+		}
+		action := map[Operand]string{
+			OtherOperand: "operand: ", TopicOperand: "topic:_" + t.Name + "_topics", FileOperand: "file:_files", DirOperand: "directory:_files -/",
+		}[kind]
+		b.WriteString(" \\\n" + strings.Repeat(" ", pad) + quote(position+":"+action))
+	}
+}
+
+var zshEscapes = strings.NewReplacer(`\`, `\\`, "[", `\[`, "]", `\]`, ":", `\:`)
+
+func zshText(s string) string { return zshEscapes.Replace(s) }
