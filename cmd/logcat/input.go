@@ -1,0 +1,91 @@
+package main
+
+import (
+	"errors"
+	"io"
+	"os"
+	"time"
+)
+
+// blockSize is how much is read at once: several pipes full, and small enough to stay in a processor's cache.
+const blockSize = 256 << 10
+
+// block is a piece of the input, or the end of one of its files.
+type block struct {
+	data []byte
+	at   int64 // when it was read, Unix milliseconds
+	file string
+	end  bool  // the file ends here
+	err  error // why, if it did not end by itself
+}
+
+// input reads files one after the other. It reads ahead by two blocks at most.
+type input struct {
+	blocks chan block  // closed behind the last file
+	free   chan []byte // blocks that were used
+}
+
+// Stdin as a FILE, and as it is called in messages.
+const (
+	standardInput = "-"
+	stdinName     = "standard input"
+)
+
+// open begins to read the files, or stdin when there are none. The goroutine that reads may be stuck in a read for ever:
+// it ends at the end of the input, or with the process.
+func open(files []string, stdin io.Reader) *input {
+	in := &input{blocks: make(chan block), free: make(chan []byte, 3)}
+	for range cap(in.free) {
+		in.free <- make([]byte, blockSize)
+	}
+	if len(files) == 0 {
+		files = []string{standardInput}
+	}
+	go func() {
+		defer close(in.blocks)
+		for _, name := range files {
+			in.read(name, stdin)
+		}
+	}()
+	return in
+}
+
+func (in *input) read(name string, stdin io.Reader) {
+	from, shown := stdin, stdinName
+	if name != standardInput {
+		f, err := os.Open(name)
+		if err != nil {
+			in.blocks <- block{file: name, end: true, err: plain(err)}
+			return
+		}
+		defer f.Close()
+		from, shown = f, name
+	}
+	for {
+		buf := <-in.free
+		n, err := from.Read(buf)
+		b := block{data: buf[:n], at: time.Now().UnixMilli(), file: shown, end: err != nil}
+		if err != nil && !errors.Is(err, io.EOF) {
+			b.err = plain(err)
+		}
+		in.blocks <- b
+		if b.end {
+			return
+		}
+	}
+}
+
+// done gives a block's buffer back.
+func (in *input) done(b block) {
+	if b.data != nil {
+		in.free <- b.data[:cap(b.data)]
+	}
+}
+
+// plain leaves out of an error what the caller says anyway.
+func plain(err error) error {
+	if pe := new(os.PathError); errors.As(err, &pe) {
+		return pe.Err
+	}
+	return err
+}

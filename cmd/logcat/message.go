@@ -1,0 +1,62 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"strings"
+
+	"logkit/lib/record"
+)
+
+// shape says how a line becomes a record.
+type shape struct {
+	json         bool
+	crlf         bool   // strip one CR from the end of the line
+	keyDelimiter []byte // splits key from value; nil: no line has a key of its own
+	key          []byte // of all records; nil: none
+	headers      []record.Field
+	tombstones   bool // an empty value is null, if there is a key
+}
+
+// record makes a record of a line, whose bytes it shares. at is the timestamp, in Unix milliseconds, that a line
+// without one of its own gets.
+func (s *shape) record(line []byte, at int64) (record.Record, error) {
+	if s.crlf {
+		line = bytes.TrimSuffix(line, []byte("\r"))
+	}
+	rec := record.Record{Timestamp: at, Key: s.key, Value: line, Headers: s.headers}
+	if s.json {
+		if err := fromJSON(line, &rec); err != nil {
+			return rec, err
+		}
+	}
+	if s.keyDelimiter != nil {
+		if key, value, found := bytes.Cut(line, s.keyDelimiter); found {
+			rec.Key, rec.Value = key, value
+		}
+	}
+	if s.tombstones && len(rec.Value) == 0 && rec.Key != nil {
+		rec.Value = nil
+	}
+	return rec, nil
+}
+
+// parseHeader reads NAME=VALUE, or NAME for a null value.
+func parseHeader(text string) ([]record.Field, error) {
+	name, value, found := strings.Cut(text, "=")
+	if name == "" {
+		return nil, errors.New("not a header: allowed is NAME=VALUE, or NAME for a null value")
+	}
+	if !found {
+		return []record.Field{{Name: name}}, nil
+	}
+	return []record.Field{{Name: name, Value: []byte(value)}}, nil
+}
+
+// formatHeader is what parseHeader reads back.
+func formatHeader(h record.Field) string {
+	if h.Value == nil {
+		return h.Name
+	}
+	return h.Name + "=" + string(h.Value)
+}
