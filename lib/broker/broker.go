@@ -117,12 +117,12 @@ func (b *Broker) take(socket net.Conn) {
 	closing := b.closing
 	b.mu.Unlock()
 	if refused {
-		socket.Close()
-		c.stop()
 		if !closing {
 			b.complaints.warn("connection refused: too many", slog.String("client", socket.RemoteAddr().String()),
 				slog.Int("max_connections", b.options.MaxConnections))
 		}
+		socket.Close()
+		c.stop()
 		return
 	}
 	go func() {
