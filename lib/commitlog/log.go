@@ -116,6 +116,10 @@ func (l *Log) SetOptions(o Options) {
 	defer l.mu.Unlock()
 	o.Syncs, o.OnFailure, o.SaveStart = l.options.Syncs, l.options.OnFailure, l.options.SaveStart
 	l.options = o.withDefaults()
+	if l.armed && l.timer.Stop() {
+		l.armed = false
+		l.arm()
+	}
 }
 
 // view is an immutable picture of what can be read.

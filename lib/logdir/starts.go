@@ -2,6 +2,7 @@ package logdir
 
 import (
 	"maps"
+	"sync"
 
 	"logkit/lib/commitlog"
 )
@@ -32,22 +33,23 @@ func (d *Dir) saveStart(p partition, start int64) error {
 // forgetMarks drops, durably, what is remembered of logs that are not there, lest logs made under their names be taken
 // for them. keep tells which are there.
 func (d *Dir) forgetMarks(keep func(partition) bool) error {
-	d.startsMu.Lock()
-	defer d.startsMu.Unlock()
-	if starts, changed := d.starts.only(keep); changed {
-		if err := starts.write(d.fsys, d.path, logStartFile); err != nil {
-			return err
-		}
-		d.starts = starts
+	if err := d.forgetIn(&d.startsMu, &d.starts, logStartFile, keep); err != nil {
+		return err
 	}
-	d.checkpoints.Lock()
-	defer d.checkpoints.Unlock()
-	if points, changed := d.written.only(keep); changed {
-		if err := points.write(d.fsys, d.path, recoveryPointFile); err != nil {
-			return err
-		}
-		d.written = points
+	return d.forgetIn(&d.checkpoints, &d.written, recoveryPointFile, keep)
+}
+
+func (d *Dir) forgetIn(mu *sync.Mutex, known *checkpoint, file string, keep func(partition) bool) error {
+	mu.Lock()
+	defer mu.Unlock()
+	kept, changed := known.only(keep)
+	if !changed {
+		return nil
 	}
+	if err := kept.write(d.fsys, d.path, file); err != nil {
+		return err
+	}
+	*known = kept
 	return nil
 }
 

@@ -1,9 +1,7 @@
 package logdir
 
 import (
-	"fmt"
 	"maps"
-	"path/filepath"
 	"slices"
 
 	"logkit/lib/commitlog"
