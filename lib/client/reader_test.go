@@ -27,6 +27,7 @@ type fakeLog struct {
 	parts [][][]byte // batches
 	bases []int64    // of the next batch
 	tries int
+	sent  int // bytes of batches
 }
 
 func newFakeLog(partitions int) *fakeLog {
@@ -120,6 +121,7 @@ func (f *fakeLog) partition(leader int32, p kmsg.FetchRequestTopicPartition) kms
 		last := int64(binary.BigEndian.Uint64(batch)) + int64(int32(binary.BigEndian.Uint32(batch[23:])))
 		if last >= p.FetchOffset && (got.RecordBatches == nil || len(got.RecordBatches)+len(batch) <= int(p.PartitionMaxBytes)) {
 			got.RecordBatches = append(got.RecordBatches, batch...)
+			f.sent += len(batch)
 		}
 	}
 	return got
