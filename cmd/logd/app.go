@@ -13,6 +13,7 @@ import (
 	"logkit/lib/cli"
 	"logkit/lib/commitlog"
 	"logkit/lib/logdir"
+	"logkit/lib/vfs"
 )
 
 // options are the flags.
@@ -42,6 +43,8 @@ type options struct {
 
 	logLevel       string
 	verbose, quiet bool
+
+	fs vfs.FS // that of the operating system, but in tests
 }
 
 func defaults() *options {
@@ -65,6 +68,8 @@ func defaults() *options {
 		memoryLimit:    broker.DefaultMemoryLimit,
 
 		logLevel: "info",
+
+		fs: vfs.OS,
 	}
 }
 
@@ -82,8 +87,9 @@ func defaultDataDir() string {
 	return ""
 }
 
-func newTool() *cli.Tool {
-	o := defaults()
+func newTool() *cli.Tool { return toolFor(defaults()) }
+
+func toolFor(o *options) *cli.Tool {
 	return &cli.Tool{
 		Name:     "logd",
 		Usage:    "keep logs and serve them to Kafka clients",
@@ -93,6 +99,7 @@ func newTool() *cli.Tool {
 			"for acks=all is answered then.",
 		Flags:     o.flags(),
 		EnvPrefix: "LOGD",
+		Variables: []string{"GOMEMLIMIT", "NOTIFY_SOCKET", "XDG_DATA_HOME"},
 		Config:    true,
 		SignalOK:  true,
 		Exits: []cli.Exit{

@@ -15,7 +15,6 @@ import (
 	"logkit/lib/cli"
 	"logkit/lib/commitlog"
 	"logkit/lib/logdir"
-	"logkit/lib/vfs"
 )
 
 // drainTimeout is how long clients may take for what they are owed when logd stops. Flushing comes behind it, and two
@@ -43,7 +42,7 @@ func run(ctx context.Context, env *cli.Env, o *options) (err error) {
 
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
-	dir, err := logdir.Open(vfs.OS, o.dataDir, o.dirOptions(logger, fail))
+	dir, err := logdir.Open(o.fs, o.dataDir, o.dirOptions(logger, fail))
 	if err != nil {
 		return o.explainOpen(err)
 	}
@@ -76,13 +75,19 @@ func serve(ctx context.Context, env *cli.Env, b *broker.Broker, ready func() err
 	serving, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	served := make(chan error, 1)
-	go func() { served <- b.Serve(serving) }() // the listener is open: a client that comes now is served
+	go func() { served <- b.Serve(serving) }() // the listener is open: a client that comes before is served, too
 	readyErr := ready()
 	if readyErr != nil {
 		stop(readyErr)
 	}
-	context.AfterFunc(serving, func() { notify(env.Getenv("NOTIFY_SOCKET"), "STOPPING=1") })
-	err := <-served
+	var err error
+	select {
+	case err = <-served:
+	case <-serving.Done():
+		// Whether the service manager hears it makes no difference any more.
+		notify(env.Getenv("NOTIFY_SOCKET"), "STOPPING=1")
+		err = <-served
+	}
 	if o.addrFile != "" {
 		os.Remove(o.addrFile) // nobody is served there any more
 	}

@@ -1,0 +1,325 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+	"go.uber.org/goleak"
+
+	"logkit/lib/cli"
+	"logkit/lib/vfs"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const patience = 10 * time.Second
+
+// output is what a tool has written so far.
+type output struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (o *output) Write(b []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.Write(b)
+}
+
+func (o *output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.String()
+}
+
+// daemon is a logd that runs in this process.
+type daemon struct {
+	t       *testing.T
+	stdout  output
+	stderr  output
+	address string
+	signal  context.CancelCauseFunc
+	exited  chan struct{}
+	code    int
+}
+
+// start runs logd on a free port and a temporary directory, unless args say otherwise, until the test ends.
+func start(t *testing.T, o *options, env map[string]string, args ...string) *daemon {
+	t.Helper()
+	dir := t.TempDir()
+	addr := filepath.Join(dir, "addr")
+	args = append([]string{"--data-dir", filepath.Join(dir, "data"), "--listen", "127.0.0.1:0", "--addr-file", addr}, args...)
+	ctx, cancel := context.WithCancelCause(context.Background())
+	d := &daemon{t: t, signal: cancel, exited: make(chan struct{})}
+	go func() {
+		defer close(d.exited)
+		d.code = toolFor(o).Execute(ctx, args, d.stdio(env))
+	}()
+	t.Cleanup(func() { d.stop() })
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	deadline := time.After(patience)
+	for {
+		text, err := os.ReadFile(addr)
+		if err == nil {
+			var ok bool
+			if d.address, ok = strings.CutPrefix(strings.TrimSuffix(string(text), "\n"), "kafka "); !ok {
+				t.Fatalf("address file: %q", text)
+			}
+			return d
+		}
+		select {
+		case <-tick.C:
+		case <-d.exited:
+			t.Fatalf("exit %d: %s", d.code, &d.stderr)
+		case <-deadline:
+			t.Fatalf("no address file within %v: %s", patience, &d.stderr)
+		}
+	}
+}
+
+func (d *daemon) stdio(env map[string]string) cli.Stdio {
+	return cli.Stdio{Stdin: strings.NewReader(""), Stdout: &d.stdout, Stderr: &d.stderr, Getenv: func(name string) string { return env[name] }}
+}
+
+// stop ends logd as SIGTERM does and returns its exit status.
+func (d *daemon) stop() int {
+	d.t.Helper()
+	d.signal(cli.SignalError{Signal: syscall.SIGTERM})
+	return d.wait()
+}
+
+func (d *daemon) wait() int {
+	d.t.Helper()
+	select {
+	case <-d.exited:
+	case <-time.After(patience):
+		d.t.Fatalf("it does not end: %s", &d.stderr)
+	}
+	return d.code
+}
+
+// produce sends one record with acks=all.
+func produce(t *testing.T, address, value string) error {
+	t.Helper()
+	client, err := kgo.NewClient(kgo.SeedBrokers(address), kgo.AllowAutoTopicCreation(), kgo.RecordRetries(0), kgo.DisableIdempotentWrite(),
+		kgo.MetadataMinAge(10*time.Millisecond))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	return client.ProduceSync(ctx, &kgo.Record{Topic: "t", Value: []byte(value)}).FirstErr()
+}
+
+func TestServesAndStops(t *testing.T) {
+	d := start(t, defaults(), nil)
+	if err := produce(t, d.address, "x"); err != nil {
+		t.Fatal(err)
+	}
+	idle, err := net.Dial("tcp", d.address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer idle.Close()
+	dir := dataDir(d)
+	began := time.Now()
+	if code := d.stop(); code != cli.ExitOK {
+		t.Errorf("exit %d: %s", code, &d.stderr)
+	}
+	if took := time.Since(began); took > 2*time.Second {
+		t.Errorf("stopped after %v, 2s are allowed", took)
+	}
+	lines := strings.Split(strings.TrimSpace(d.stderr.String()), "\n")
+	if len(lines) != 2 || !strings.Contains(lines[0], "msg=started") || !strings.Contains(lines[1], "msg=stopped") {
+		t.Errorf("log %q, want one line at the start and one at the end", lines)
+	}
+	for _, part := range []string{"address=" + d.address, "data_dir=" + dir, "acks=all at once, others within 50ms"} {
+		if !strings.Contains(lines[0], part) {
+			t.Errorf("start line %q lacks %q", lines[0], part)
+		}
+	}
+	if d.stdout.String() != "" {
+		t.Errorf("stdout: %q", &d.stdout)
+	}
+	if _, err := os.Stat(filepath.Join(filepath.Dir(dir), "addr")); !os.IsNotExist(err) {
+		t.Errorf("the address file is still there: %v", err)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "clean-shutdown")); err != nil {
+		t.Errorf("no orderly stop: %v", err)
+	}
+}
+
+// dataDir is the directory in the start line.
+func dataDir(d *daemon) string {
+	_, rest, _ := strings.Cut(d.stderr.String(), "data_dir=")
+	dir, _, _ := strings.Cut(rest, " ")
+	return dir
+}
+
+// refusals run until they end by themselves.
+func TestRefusals(t *testing.T) {
+	first := start(t, defaults(), nil)
+	dir := dataDir(first)
+	free := func(args ...string) []string {
+		return append([]string{"--data-dir", filepath.Join(t.TempDir(), "d"), "--listen", "127.0.0.1:0"}, args...)
+	}
+	for _, test := range []struct {
+		name string
+		args []string
+		env  map[string]string
+		code int
+		want []string
+	}{
+		{"locked directory", []string{"--data-dir", dir, "--listen", "127.0.0.1:0"}, nil, cli.ExitFailed, []string{dir, "hint: another logd"}},
+		{"taken port", free("--listen", first.address), nil, cli.ExitFailed, []string{"option --listen " + first.address + ": ", "in use", "hint: "}},
+		{"wildcard", free("--listen", "0.0.0.0:0"), nil, cli.ExitUsage, []string{"--listen 0.0.0.0:0", "hint: ", "--advertise HOST:PORT"}},
+		{"wildcard, no host", free("--listen", ":0"), nil, cli.ExitUsage, []string{"--listen :0"}},
+		{"wildcard advertised", free("--listen", ":0", "--advertise", "[::]:9092"), nil, cli.ExitUsage, []string{"--advertise [::]:9092"}},
+		{"no port", free("--listen", "localhost"), nil, cli.ExitUsage, []string{`--listen "localhost": not HOST:PORT`}},
+		{"port too high", free("--listen", "localhost:65536"), nil, cli.ExitUsage, []string{"allowed are 0 to 65535"}},
+		{"unreachable name", free("--listen", "no-such-host.invalid:0"), nil, cli.ExitFailed, []string{"option --listen no-such-host.invalid:0"}},
+		{"no flush", free("--flush-interval", "0"), nil, cli.ExitUsage, []string{"--flush-interval"}},
+		{"segment too large", free("--segment-bytes", "2GiB"), nil, cli.ExitUsage, []string{"--segment-bytes 2GiB", "allowed are 1KiB to 2147483647"}},
+		{"batch above request", free("--max-request-bytes", "1MiB"), nil, cli.ExitUsage, []string{"--max-request-bytes 1MiB", "--max-message-bytes"}},
+		{"request above memory", free("--memory-limit", "100MiB"), nil, cli.ExitUsage, []string{"--memory-limit 100MiB"}},
+		{"verbose and quiet", free("-v", "-q"), nil, cli.ExitUsage, []string{"--verbose", "--quiet"}},
+		{"operand", free("x"), nil, cli.ExitUsage, []string{`"x"`}},
+		{"environment", free(), map[string]string{"LOGD_PARTITIONS": "0"}, cli.ExitUsage, []string{"LOGD_PARTITIONS"}},
+		{"directory is a file", []string{"--data-dir", os.Args[0], "--listen", "127.0.0.1:0"}, nil, cli.ExitFailed, []string{os.Args[0]}},
+		{"address file in no directory", free("--addr-file", filepath.Join(t.TempDir(), "no", "file")), nil, cli.ExitFailed, []string{"option --addr-file"}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			d := &daemon{t: t, exited: make(chan struct{})}
+			ctx, cancel := context.WithTimeout(context.Background(), patience)
+			defer cancel()
+			if code := newTool().Execute(ctx, test.args, d.stdio(test.env)); code != test.code {
+				t.Errorf("exit %d, want %d", code, test.code)
+			}
+			for _, want := range test.want {
+				if !strings.Contains(d.stderr.String(), want) {
+					t.Errorf("stderr %q lacks %q", &d.stderr, want)
+				}
+			}
+			if d.stdout.String() != "" {
+				t.Errorf("stdout: %q", &d.stdout)
+			}
+		})
+	}
+}
+
+// TestEnvironment: logd reads LOGD_ variables, and none of those that the other tools share.
+func TestEnvironment(t *testing.T) {
+	d := start(t, defaults(), map[string]string{"LOGD_ADVERTISE": "logs.example:1", "LOGKIT_BROKERS": "nonsense:x"})
+	if !strings.Contains(d.stderr.String(), "advertised=logs.example:1") {
+		t.Errorf("log %q", &d.stderr)
+	}
+}
+
+// TestSystemdReadiness: the service manager hears READY=1 when clients are served, and STOPPING=1.
+func TestSystemdReadiness(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "notify")
+	socket, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: name, Net: "unixgram"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer socket.Close()
+	socket.SetReadDeadline(time.Now().Add(patience))
+	d := start(t, defaults(), map[string]string{"NOTIFY_SOCKET": name})
+	d.stop()
+	for _, want := range []string{"READY=1", "STOPPING=1"} {
+		b := make([]byte, 100)
+		n, err := socket.Read(b)
+		if err != nil || string(b[:n]) != want {
+			t.Errorf("%q, %v; want %q", b[:n], err, want)
+		}
+	}
+}
+
+// TestExitOnDiskError: a flush that fails ends logd when that is asked for, and else the one log only.
+func TestExitOnDiskError(t *testing.T) {
+	t.Run("asked for", func(t *testing.T) {
+		o := defaults()
+		o.fs = failingFS{vfs.OS}
+		d := start(t, o, nil, "--exit-on-disk-error")
+		if err := produce(t, d.address, "x"); err == nil {
+			t.Error("acknowledged")
+		}
+		if code := d.wait(); code != cli.ExitFailed {
+			t.Errorf("exit %d, want %d", code, cli.ExitFailed)
+		}
+		if !strings.Contains(d.stderr.String(), "logd: a log has failed: ") {
+			t.Errorf("stderr %q", &d.stderr)
+		}
+	})
+	t.Run("not asked for", func(t *testing.T) {
+		o := defaults()
+		o.fs = failingFS{vfs.OS}
+		d := start(t, o, nil)
+		if err := produce(t, d.address, "x"); err == nil {
+			t.Error("acknowledged")
+		}
+		conn, err := net.Dial("tcp", d.address)
+		if err != nil {
+			t.Fatalf("it serves no more: %v", err)
+		}
+		conn.Close()
+	})
+}
+
+// failingFS cannot flush segments.
+type failingFS struct{ vfs.FS }
+
+func (f failingFS) Create(name string) (vfs.File, error)    { return failing(f.FS.Create(name)) }
+func (f failingFS) OpenWrite(name string) (vfs.File, error) { return failing(f.FS.OpenWrite(name)) }
+
+func failing(f vfs.File, err error) (vfs.File, error) {
+	if err != nil || !strings.HasSuffix(f.Name(), ".log") {
+		return f, err
+	}
+	return &failingFile{File: f}, nil
+}
+
+type failingFile struct {
+	vfs.File
+	written bool
+	mu      sync.Mutex
+}
+
+func (f *failingFile) WriteAt(b []byte, at int64) (int, error) {
+	f.mu.Lock()
+	f.written = true
+	f.mu.Unlock()
+	return f.File.WriteAt(b, at)
+}
+
+// Sync fails once there is something to lose.
+func (f *failingFile) Sync() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.written {
+		return &fs.PathError{Op: "sync", Path: f.Name(), Err: syscall.EIO}
+	}
+	return f.File.Sync()
+}
+
+func TestPrintConfig(t *testing.T) {
+	var stdout output
+	code := newTool().Execute(context.Background(), []string{"--print-config", "--partitions", "3"},
+		cli.Stdio{Stdin: strings.NewReader(""), Stdout: &stdout, Stderr: io.Discard, Getenv: func(string) string { return "" }})
+	if code != cli.ExitOK || !strings.Contains(stdout.String(), "partitions = 3") || !strings.Contains(stdout.String(), "flush-interval = 50ms") {
+		t.Errorf("exit %d: %s", code, &stdout)
+	}
+}
