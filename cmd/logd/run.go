@@ -80,14 +80,13 @@ func serve(ctx context.Context, env *cli.Env, b *broker.Broker, ready func() err
 	if readyErr != nil {
 		stop(readyErr)
 	}
-	var err error
 	select {
-	case err = <-served:
 	case <-serving.Done():
-		// Whether the service manager hears it makes no difference any more.
-		notify(env.Getenv("NOTIFY_SOCKET"), "STOPPING=1")
-		err = <-served
+	case err := <-served:
+		served <- err
 	}
+	notify(env.Getenv("NOTIFY_SOCKET"), "STOPPING=1") // whether anybody hears it makes no difference any more
+	err := <-served
 	if o.addrFile != "" {
 		os.Remove(o.addrFile) // nobody is served there any more
 	}
