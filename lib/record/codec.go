@@ -46,9 +46,9 @@ const zstdWindow = 256 << 10
 
 // Encoders are kept here rather than in each Builder: there may be thousands of those, and few that are at work.
 var (
-	gzipWriters = sync.Pool{New: func() any { return gzip.NewWriter(nil) }}
-	lz4Writers  = sync.Pool{New: func() any { return newLZ4Writer() }}
-	zstdEncodes = sync.Pool{New: func() any { return newZstdEncoder() }}
+	gzipWriters  = sync.Pool{New: func() any { return gzip.NewWriter(nil) }}
+	lz4Writers   = sync.Pool{New: func() any { return newLZ4Writer() }}
+	zstdEncoders = sync.Pool{New: func() any { return newZstdEncoder() }}
 )
 
 // The batch has a CRC of its own, so no codec is asked for another.
@@ -89,8 +89,8 @@ func compress(dst []byte, codec Codec, src []byte) ([]byte, error) {
 		defer lz4Writers.Put(w)
 		return stream(dst, w, src)
 	case Zstd:
-		e := zstdEncodes.Get().(*zstd.Encoder)
-		defer zstdEncodes.Put(e)
+		e := zstdEncoders.Get().(*zstd.Encoder)
+		defer zstdEncoders.Put(e)
 		return e.EncodeAll(src, dst), nil
 	}
 	return dst, fmt.Errorf("%w: %d", ErrCodec, codec)

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"math/rand/v2"
 	"runtime"
+	"sync"
 	"testing"
 
 	"github.com/klauspost/compress/s2"
@@ -177,4 +178,28 @@ func TestDecodersSurviveDamage(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Encoders and decoders are shared by everyone: the race detector looks on.
+func TestCodecsAtOnce(t *testing.T) {
+	records := benchRecords(50)
+	var group sync.WaitGroup
+	for n := range 8 {
+		group.Go(func() {
+			for i := range 20 {
+				b := NewBuilder(codecs[(n+i)%len(codecs)])
+				for _, r := range records {
+					b.Append(r)
+				}
+				batch, err := b.Finish(nil)
+				if err == nil {
+					_, err = Validate(batch, Limits{MaxDecompressed: int64(1 << (20 + n))})
+				}
+				if err != nil {
+					t.Errorf("%v: %v", b.Codec, err)
+				}
+			}
+		})
+	}
+	group.Wait()
 }
