@@ -54,7 +54,7 @@ func (c *call) configEntries() ([]setting, error) {
 	defer f.Close()
 	data, err := io.ReadAll(io.LimitReader(f, maxConfigBytes+1))
 	if err != nil {
-		return nil, err
+		return nil, WithCode(ExitUsage, err)
 	}
 	if len(data) > maxConfigBytes {
 		return nil, Usagef("%s: larger than %d bytes, the most a configuration may have", name, maxConfigBytes)

@@ -41,8 +41,8 @@ func newEnv(ctx context.Context, name string, s Stdio) *Env {
 	return env
 }
 
-// stdout marks the one error of a write that ends a tool quietly. EPIPE of another file or of a connection is an error
-// like any other.
+// stdout marks the one error of a write that ends a tool quietly. The same error of another file or of a connection is
+// one like any other.
 type stdout struct {
 	env *Env
 	w   io.Writer
@@ -50,11 +50,16 @@ type stdout struct {
 
 func (s *stdout) Write(b []byte) (int, error) {
 	n, err := s.w.Write(b)
-	if errors.Is(err, syscall.EPIPE) || errors.Is(err, io.ErrClosedPipe) {
+	if readerGone(err) {
 		s.env.stdoutGone.Store(true)
 		err = ErrStdoutClosed
 	}
 	return n, err
+}
+
+// readerGone knows pipes, sockets (a reset when the reader left something unread) and io.Pipe.
+func readerGone(err error) bool {
+	return errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, io.ErrClosedPipe)
 }
 
 // StdoutFile returns the file below Stdout, for a tool that asks what it is; nil in tests that pass a buffer.

@@ -53,9 +53,9 @@ func ParseOffset(s string) (Offset, error) {
 		return Offset{OffsetTime, ms}.orNone(err)
 	case strings.HasPrefix(s, "-") && isDigits(s[1:]):
 		return Offset{}, WithHint(errOffset, "the last "+s[1:]+" messages are -n "+s[1:])
-	case strings.HasPrefix(s, "-"):
+	case len(s) > 1 && s[0] == '-':
 		ago, err := ParseDuration(s[1:])
-		if ago < 0 || errors.Is(err, errDuration) {
+		if errors.Is(err, errDuration) || strings.ContainsAny(s[1:2], "+-") {
 			err = errOffset
 		}
 		return Offset{OffsetAgo, ago.Milliseconds()}.orNone(err)
