@@ -6,6 +6,7 @@ import (
 	"io"
 	"math"
 
+	"logkit/lib/index"
 	"logkit/lib/record"
 )
 
@@ -53,34 +54,44 @@ func walkTo(w *walker, wanted func(record.Header) bool) (Batch, error) {
 // the log does not bear out makes the index be built again.
 func (s *Segment) floor(log io.ReaderAt, id, limit int64) (int64, error) {
 	for retried := false; ; retried = true {
+		writing := s.written.Load() != nil
 		x, release, err := s.offsets()
 		if err != nil {
 			return 0, err
 		}
 		e, ok, err := x.Floor(id)
+		if ok && writing && e.Position >= limit {
+			e, ok, err = x.FloorPosition(limit - 1) // its batch is not visible yet
+		}
 		release()
 		if err == nil && !ok {
 			return 0, nil
 		}
 		if err == nil {
-			// An entry behind limit belongs to a batch that is not visible yet, and id is not either.
-			if e.Position >= limit {
-				return limit, nil
-			}
-			var header record.Header
-			header, _, err = newWalker(s.LogPath(), log, e.Position, limit, s.base).step()
-			if err == nil && header.LastOffset() == e.Last {
-				return e.Position, nil
-			}
-			err = fmt.Errorf("entry for id %d points at position %d, where no batch ends with it", e.Last, e.Position)
+			err = s.confirm(log, e, limit)
 		}
-		if retried || s.written.Load() != nil {
+		if err == nil {
+			return e.Position, nil
+		}
+		if retried || writing {
 			return 0, nil // damage in the log itself: walk it from the start
 		}
 		if err := s.rebuildIndexes(err); err != nil {
 			return 0, err
 		}
 	}
+}
+
+// confirm holds an index entry against the log.
+func (s *Segment) confirm(log io.ReaderAt, e index.OffsetEntry, limit int64) error {
+	if e.Position >= limit {
+		return fmt.Errorf("entry for id %d points at position %d of %d", e.Last, e.Position, limit)
+	}
+	h, _, err := newWalker(s.LogPath(), log, e.Position, limit, s.base).step()
+	if err == nil && h.LastOffset() != e.Last {
+		err = fmt.Errorf("entry for id %d points at position %d, where a batch ends with %d", e.Last, e.Position, h.LastOffset())
+	}
+	return err
 }
 
 // Cut returns where a read that begins with the batch b ends: the last known boundary between two batches that is at
@@ -131,9 +142,6 @@ func (s *Segment) LastBatch(limit int64) (Batch, error) {
 	pos, err := s.floor(h, math.MaxInt64, limit)
 	if err != nil {
 		return Batch{}, err
-	}
-	if pos >= limit {
-		pos = 0 // the last entries lie behind limit
 	}
 	w := newWalker(s.LogPath(), h, pos, limit, s.base)
 	last := Batch{Pos: -1}

@@ -135,11 +135,7 @@ func (w *Writer) knownEntries(recoveryPoint, size int64) (*entries, int64) {
 	if n == 0 {
 		return nil, 0
 	}
-	h, _, err := newWalker(w.LogPath(), w.file, last.Position, size, w.base).step()
-	if err == nil && h.LastOffset() != last.Last {
-		err = fmt.Errorf("entry for id %d points at position %d, where a batch ends with %d", last.Last, last.Position, h.LastOffset())
-	}
-	if err != nil {
+	if err := w.confirm(w.file, last, size); err != nil {
 		w.distrust(IndexSuffix, err)
 		return nil, 0
 	}

@@ -73,9 +73,6 @@ func (s *Segment) LocateLatest(limit int64) (Batch, error) {
 			return Batch{}, err
 		}
 	}
-	if pos >= limit {
-		pos = 0 // what the last entries say is not visible yet
-	}
 	w := newWalker(s.LogPath(), h, pos, limit, s.base)
 	latest := Batch{Pos: -1}
 	_, err = walkTo(w, func(header record.Header) bool {
