@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 
+	"logkit/lib/format"
 	"logkit/lib/record"
 )
 
@@ -26,9 +27,10 @@ func (s *shape) record(line []byte, at int64) (record.Record, error) {
 	}
 	rec := record.Record{Timestamp: at, Key: s.key, Value: line, Headers: s.headers}
 	if s.json {
-		if err := fromJSON(line, &rec); err != nil {
-			return rec, err
-		}
+		m := format.Message{Record: record.Record{Timestamp: at, Key: s.key}}
+		err := format.ParseJSON(line, &m)
+		m.Headers = append(m.Headers, s.headers...)
+		return m.Record, err
 	}
 	if s.keyDelimiter != nil {
 		if key, value, found := bytes.Cut(line, s.keyDelimiter); found {

@@ -146,3 +146,31 @@ func TestLastEndsWithItsContext(t *testing.T) {
 		}
 	})
 }
+
+// What Skip leaves is what Last finds.
+func TestSkipIsTheOtherEndOfLast(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		rnd := rand.New(rand.NewPCG(3, 4))
+		log := newFakeLog(4)
+		now := int64(1000)
+		clock := func() int64 { now += rnd.Int64N(3); return now }
+		total := 0
+		for p := range 3 {
+			now = 1000
+			total += len(log.fill(p, 300*p, clock, 100, 1, 7, 1, 30, 200*p+1))
+		}
+		for _, n := range []int{0, 1, 2, 10, 57, 300, total, total + 10} {
+			r := newReader(ReaderOptions{}, log, time.Second)
+			left, err := skip(t.Context(), log.spans(), n, r)
+			r.Close()
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, _ := lastValues(t, log, left, total)
+			want, _ := lastValues(t, log, log.spans(), total-n)
+			if diff := gocmp.Diff(want, got); diff != "" {
+				t.Fatalf("without the first %d: %s", n, diff)
+			}
+		}
+	})
+}

@@ -1,0 +1,193 @@
+package main
+
+import (
+	"context"
+	"time"
+
+	ucli "github.com/urfave/cli/v2"
+
+	"logkit/lib/cli"
+	"logkit/lib/client"
+	"logkit/lib/format"
+)
+
+// options are the flags.
+type options struct {
+	brokers []string
+	timeout time.Duration
+
+	lines      lines
+	offset     cli.Offset
+	until      cli.Offset
+	follow     bool
+	retry      bool
+	exit       bool
+	partitions []int32
+	count      int64
+	idle       cli.Duration
+	cursor     string
+
+	format       template
+	json         bool
+	keyDelimiter cli.Escaped
+	delimiter    delimiter
+	null         bool
+	raw          bool
+	noHeaders    bool
+	headers      bool
+
+	verbose, quiet bool
+}
+
+// lines is -n, which is another thing when it is given than when it is not.
+type lines struct {
+	cli.Lines
+	given bool
+}
+
+func (l *lines) Set(value string) error {
+	l.given = true
+	return l.Lines.Set(value)
+}
+
+// template is --format.
+type template struct {
+	text    string
+	printer *format.Template
+}
+
+func (t *template) Set(value string) (err error) {
+	t.text = value
+	t.printer, err = format.ParseTemplate(value)
+	return err
+}
+
+func (t *template) String() string { return t.text }
+
+// delimiter is -d, which may be empty.
+type delimiter struct {
+	cli.Escaped
+	given bool
+}
+
+func (d *delimiter) Set(value string) error {
+	d.given = true
+	return d.Escaped.Set(value)
+}
+
+const defaultLines = 10
+
+func newTool() *cli.Tool {
+	o := &options{lines: lines{Lines: cli.Lines{N: defaultLines}}, delimiter: delimiter{Escaped: "\n"}}
+	return &cli.Tool{
+		Name:     "logtail",
+		Usage:    "the messages of topics to standard output",
+		Synopsis: []string{"[OPTION]... TOPIC..."},
+		Operands: []cli.Operand{cli.TopicOperand},
+		MinArgs:  1,
+		MaxArgs:  -1,
+		Flags:    o.flags(),
+		Description: "Prints the last 10 messages of each TOPIC, merged by time over its partitions. Without -f it ends at the end as it was at the start, " +
+			"however busy the producers are.\n\n" +
+			"OFFSET is earliest, latest, an id, @TIME or -DURATION (ago). Nothing is created by reading.",
+		Run: o.run,
+	}
+}
+
+func (o *options) flags() []ucli.Flag {
+	return []ucli.Flag{
+		cli.BrokerFlag(&o.brokers), cli.TimeoutFlag(&o.timeout),
+		&ucli.GenericFlag{Name: "lines", Aliases: []string{"n"}, Value: &o.lines, Usage: "the last `N` messages; +N: from the N-th retained one on"},
+		&ucli.GenericFlag{Name: "offset", Aliases: []string{"o"}, Value: &o.offset, Usage: "start at `OFFSET` instead, in each partition"},
+		&ucli.GenericFlag{Name: "until", Value: &o.until, Usage: "end before `OFFSET`, in each partition"},
+		&ucli.BoolFlag{Name: "follow", Aliases: []string{"f"}, Destination: &o.follow, Usage: "go on with what comes, in new partitions too"},
+		&ucli.BoolFlag{Name: "retry", Aliases: []string{"F"}, Destination: &o.retry, Usage: "follow, and wait for topics that do not exist yet"},
+		&ucli.BoolFlag{Name: "exit-at-end", Aliases: []string{"e"}, Destination: &o.exit, Usage: "end at the end: what happens without -f anyway"},
+		&ucli.GenericFlag{Name: "partition", Aliases: []string{"p"}, Value: cli.Partitions(&o.partitions), DefaultText: "all", Usage: "only partition `N`; repeatable"},
+		&ucli.GenericFlag{Name: "count", Aliases: []string{"c"}, Value: cli.Number(&o.count, 1, 1<<62), DefaultText: "no limit", Usage: "end after `N` messages"},
+		&ucli.GenericFlag{Name: "idle", Value: &o.idle, DefaultText: "never", Usage: "end when nothing came for so long"},
+		&ucli.PathFlag{Name: "cursor", Destination: &o.cursor, Usage: "start from, and keep, the position in `FILE`"},
+		&ucli.GenericFlag{Name: "format", Value: &o.format, DefaultText: "the value and a newline", Usage: "print what `STR` says: %t %p %o %k %K %s %S %h %T %%, and escapes"},
+		cli.JSONFlag(&o.json, "print each message as a JSON object on a line"),
+		&ucli.GenericFlag{Name: "key-delimiter", Aliases: []string{"K"}, Value: &o.keyDelimiter, Usage: "print the key and `STR` before the value"},
+		&ucli.GenericFlag{Name: "delimiter", Aliases: []string{"d"}, Value: &o.delimiter, Usage: "print `STR` after each message"},
+		&ucli.BoolFlag{Name: "null", Aliases: []string{"0"}, Destination: &o.null, Usage: "print a NUL after each message"},
+		&ucli.BoolFlag{Name: "raw", Destination: &o.raw, Usage: "print nothing after a message, and all bytes as they are even on a terminal"},
+		&ucli.BoolFlag{Name: "no-headers", Aliases: []string{"q"}, Destination: &o.noHeaders, Usage: "never print ==> topic <== lines"},
+		&ucli.BoolFlag{Name: "headers", Aliases: []string{"v"}, Destination: &o.headers, Usage: "always print ==> topic <== lines"},
+		cli.LongOnly(cli.VerboseFlag(&o.verbose)), cli.LongOnly(cli.QuietFlag(&o.quiet)),
+	}
+}
+
+// check refuses flags that contradict each other.
+func (o *options) check() error {
+	styles := 0
+	for _, is := range []bool{o.format.printer != nil, o.json, o.raw} {
+		if is {
+			styles++
+		}
+	}
+	shaped := o.null || o.delimiter.given || o.keyDelimiter != ""
+	for _, pair := range []struct {
+		wrong bool
+		text  string
+	}{
+		{o.exit && o.following(), "--exit-at-end and --follow exclude each other"},
+		{o.lines.given && o.offset.IsSet(), "--lines and --offset exclude each other"},
+		{o.lines.given && o.cursor != "", "--lines and --cursor exclude each other"},
+		{styles > 1, "--format, --json and --raw exclude each other"},
+		{o.null && o.delimiter.given, "--null and --delimiter exclude each other"},
+		{o.raw && (o.null || o.delimiter.given), "--raw excludes --delimiter and --null"},
+		{shaped && (o.json || o.format.printer != nil), "--format and --json exclude --delimiter, --null and --key-delimiter"},
+		{o.headers && o.noHeaders, "--headers and --no-headers exclude each other"},
+		{o.headers && o.json, "--headers and --json exclude each other: the topic is in each object"},
+		{o.verbose && o.quiet, "--verbose and --quiet exclude each other"},
+	} {
+		if pair.wrong {
+			return cli.Usagef("%s", pair.text)
+		}
+	}
+	return nil
+}
+
+func (o *options) following() bool { return o.follow || o.retry }
+
+// printer is how the options print a message.
+func (o *options) printer(terminal bool) format.Printer {
+	var p format.Printer
+	raw := format.Raw{Delimiter: []byte(o.delimiter.Escaped)}
+	if o.keyDelimiter != "" {
+		raw.KeyDelimiter = []byte(o.keyDelimiter)
+	}
+	switch {
+	case o.json:
+		return format.JSON{}
+	case o.raw:
+		raw.Delimiter = nil
+		return raw
+	case o.format.printer != nil:
+		p = o.format.printer
+	case o.null:
+		raw.Delimiter = []byte{0}
+		p = raw
+	default:
+		p = raw
+	}
+	if terminal {
+		return &tame{Printer: p}
+	}
+	return p
+}
+
+func (o *options) run(ctx context.Context, env *cli.Env, args []string) error {
+	if err := o.check(); err != nil {
+		return err
+	}
+	ctx = env.WatchStdout(ctx)
+	c, err := client.New(client.Options{Brokers: o.brokers, Timeout: o.timeout, ClientID: env.Name})
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	return newTail(o, env, c).run(ctx, args)
+}

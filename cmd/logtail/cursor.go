@@ -1,0 +1,82 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strconv"
+
+	"logkit/lib/vfs"
+)
+
+// cursor is the file that --cursor names: a JSON object, topic -> partition -> id of the message to print next. It is
+// written by rename, after standard output has taken the messages before. A nil cursor does nothing.
+type cursor struct {
+	name  string
+	next  map[string]map[string]int64
+	dirty bool
+}
+
+// openCursor reads the file, which need not exist.
+func openCursor(name string) (*cursor, error) {
+	c := &cursor{name: name, next: map[string]map[string]int64{}}
+	text, err := os.ReadFile(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return c, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := json.Unmarshal(text, &c.next); err != nil {
+		return nil, fmt.Errorf("%s: not a cursor file: %w", name, err)
+	}
+	if c.next == nil {
+		c.next = map[string]map[string]int64{}
+	}
+	return c, nil
+}
+
+// position is the id to go on from in a partition, if the file knows it.
+func (c *cursor) position(topic string, partition int32) (int64, bool) {
+	if c == nil {
+		return 0, false
+	}
+	next, known := c.next[topic][strconv.Itoa(int(partition))]
+	return next, known
+}
+
+// follow takes over how far the partitions have been read.
+func (c *cursor) follow(places map[partition]*place) {
+	if c == nil {
+		return
+	}
+	for _, p := range places {
+		of := c.next[p.Topic]
+		if of == nil {
+			of = map[string]int64{}
+			c.next[p.Topic] = of
+		}
+		id := strconv.Itoa(int(p.Partition))
+		if next, known := of[id]; !known || next != p.next {
+			of[id], c.dirty = p.next, true
+		}
+	}
+}
+
+// save writes the file, if something has changed since it was written.
+func (c *cursor) save() error {
+	if c == nil || !c.dirty {
+		return nil
+	}
+	text, err := json.Marshal(c.next)
+	if err != nil {
+		return err
+	}
+	if err := vfs.WriteFileAtomic(vfs.OS, c.name, append(text, '\n')); err != nil {
+		return err
+	}
+	c.dirty = false
+	return nil
+}

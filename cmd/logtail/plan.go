@@ -1,0 +1,259 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"logkit/lib/cli"
+	"logkit/lib/client"
+)
+
+// plan says what to read of a topic, partition by partition. The last messages, where those are wanted, are printed
+// here: what is left to read then begins at the end.
+func (t *tail) plan(ctx context.Context, topic client.Topic) ([]client.Span, error) {
+	ids := t.wanted(topic)
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	ends, err := t.c.Offsets(ctx, topic.Name, ids, client.AtEnd)
+	if err != nil {
+		return nil, err
+	}
+	starts, err := t.c.Offsets(ctx, topic.Name, ids, client.AtStart)
+	if err != nil {
+		return nil, err
+	}
+	stops, err := t.stops(ctx, topic.Name, ids, starts, ends)
+	if err != nil {
+		return nil, err
+	}
+	var spans []client.Span
+	for _, id := range ids {
+		spans = append(spans, client.Span{Topic: topic.Name, Partition: id, Start: starts[id], End: stops[id]})
+	}
+	switch {
+	case t.cursor != nil || t.o.offset.IsSet():
+		return t.from(ctx, spans, ends)
+	case t.o.lines.FromStart:
+		return t.c.Skip(ctx, t.clipped(spans, ends), int(min(t.o.lines.N-1, math.MaxInt32)))
+	}
+	err = t.printLast(ctx, t.clipped(spans, ends))
+	for i := range spans {
+		spans[i].Start = min(ends[spans[i].Partition], spans[i].End)
+	}
+	return spans, err
+}
+
+// wanted is the partitions of a topic that are to be read.
+func (t *tail) wanted(topic client.Topic) []int32 {
+	var ids []int32
+	for _, p := range topic.Partitions {
+		if t.o.partitions == nil || slices.Contains(t.o.partitions, p.ID) {
+			ids = append(ids, p.ID)
+		}
+	}
+	for _, id := range t.o.partitions {
+		if int(id) >= len(topic.Partitions) {
+			t.fail(&client.NoPartitionError{Topic: topic.Name, Partition: id, Count: int32(len(topic.Partitions))})
+		}
+	}
+	return ids
+}
+
+// clipped is the spans as far as there is something by now.
+func (t *tail) clipped(spans []client.Span, ends map[int32]int64) []client.Span {
+	clipped := slices.Clone(spans)
+	for i := range clipped {
+		clipped[i].End = min(clipped[i].End, ends[clipped[i].Partition])
+	}
+	return clipped
+}
+
+// stops returns where to end: without -f at the end as it is now, and before --until.
+func (t *tail) stops(ctx context.Context, topic string, ids []int32, starts, ends map[int32]int64) (map[int32]int64, error) {
+	stops := map[int32]int64{}
+	for _, id := range ids {
+		stops[id] = ends[id]
+		if t.o.following() {
+			stops[id] = client.NoEnd
+		}
+	}
+	limit := func(by map[int32]int64) {
+		for id := range stops {
+			stops[id] = min(stops[id], by[id])
+		}
+	}
+	switch until := t.o.until.Resolve(t.now); until.Kind {
+	case cli.OffsetEarliest:
+		limit(starts)
+	case cli.OffsetLatest:
+		limit(ends)
+	case cli.OffsetID:
+		for id := range stops {
+			stops[id] = min(stops[id], until.Value)
+		}
+	case cli.OffsetTime:
+		if t.o.following() && until.Value > t.now.UnixMilli() {
+			t.until = until.Value
+			break
+		}
+		found, err := t.c.Offsets(ctx, topic, ids, until.Value)
+		if err != nil {
+			return nil, err
+		}
+		limit(found)
+	}
+	return stops, nil
+}
+
+// from moves the starts of the spans to where the cursor file or --offset says. A partition for which that is out of
+// range is told and left out.
+func (t *tail) from(ctx context.Context, spans []client.Span, ends map[int32]int64) ([]client.Span, error) {
+	given, err := t.offsets(ctx, spans, ends)
+	if err != nil {
+		return nil, err
+	}
+	var kept []client.Span
+	for _, s := range spans {
+		end := ends[s.Partition]
+		start, known := t.cursor.position(s.Topic, s.Partition)
+		if !known {
+			start = given[s.Partition]
+		}
+		wrong := &client.OutOfRangeError{Topic: s.Topic, Partition: s.Partition, Offset: start, Start: s.Start, End: end}
+		switch {
+		case known && start < s.Start:
+			t.fail(fmt.Errorf("%w: what was before was deleted unread, going on at %d", wrong, s.Start))
+		case start < s.Start || start > end:
+			t.fail(wrong)
+			continue
+		default:
+			s.Start = start
+		}
+		kept = append(kept, s)
+	}
+	return kept, nil
+}
+
+// offsets is where --offset says to start: at the earliest message, if it was not given.
+func (t *tail) offsets(ctx context.Context, spans []client.Span, ends map[int32]int64) (map[int32]int64, error) {
+	given := map[int32]int64{}
+	var ids []int32
+	for _, s := range spans {
+		given[s.Partition] = s.Start
+		ids = append(ids, s.Partition)
+	}
+	switch from := t.o.offset.Resolve(t.now); from.Kind {
+	case cli.OffsetLatest:
+		return ends, nil
+	case cli.OffsetID:
+		for id := range given {
+			given[id] = from.Value
+		}
+	case cli.OffsetTime:
+		found, err := t.c.Offsets(ctx, spans[0].Topic, ids, from.Value)
+		for id, offset := range found { // records may have come, or gone, since the range was asked for
+			given[id] = min(max(offset, given[id]), ends[id])
+		}
+		return given, err
+	}
+	return given, nil
+}
+
+// printLast prints the last messages of some partitions of a topic.
+func (t *tail) printLast(ctx context.Context, spans []client.Span) error {
+	records, err := t.c.Last(ctx, spans, int(min(t.o.lines.N, math.MaxInt32)), t.damage)
+	if err != nil {
+		return err
+	}
+	if err := t.out.records(records); err != nil {
+		return err
+	}
+	return t.out.flush()
+}
+
+// endNow ends all partitions before the first message of the time --until names, which has come.
+func (t *tail) endNow(ctx context.Context) error {
+	byTopic := map[string][]int32{}
+	for _, p := range t.places {
+		if !p.done {
+			byTopic[p.Topic] = append(byTopic[p.Topic], p.Partition)
+		}
+	}
+	for topic, ids := range byTopic {
+		ends, err := t.c.Offsets(ctx, topic, ids, t.until)
+		if err != nil {
+			return err
+		}
+		for id, end := range ends {
+			p := t.places[partition{topic, id}]
+			p.Span = client.Span{Topic: topic, Partition: id, Start: p.next, End: end}
+			t.reader.Add(p.Span)
+		}
+	}
+	return nil
+}
+
+// refreshEvery is how soon partitions and topics that appear are noticed.
+const refreshEvery = time.Second
+
+// known is how many partitions each topic being read has.
+func (t *tail) known() map[string]map[int32]bool {
+	known := map[string]map[int32]bool{}
+	for p := range t.places {
+		if known[p.topic] == nil {
+			known[p.topic] = map[int32]bool{}
+		}
+		known[p.topic][p.id] = true
+	}
+	return known
+}
+
+// refresh looks for partitions that are not known, and for topics that were absent, and sends them, from their
+// beginnings: none of their messages was there before. It runs in a goroutine of its own.
+func (t *tail) refresh(ctx context.Context, known map[string]map[int32]bool, absent []string, found chan<- []client.Span) {
+	var spans []client.Span
+	defer func() { found <- spans }()
+	for _, name := range absent {
+		known[name] = map[int32]bool{}
+	}
+	for name, have := range known {
+		topic, err := t.c.Topic(ctx, name, false)
+		if err != nil {
+			continue // the reader tells what is wrong with it
+		}
+		var ids []int32
+		for _, p := range topic.Partitions {
+			if !have[p.ID] && (t.o.partitions == nil || slices.Contains(t.o.partitions, p.ID)) {
+				ids = append(ids, p.ID)
+			}
+		}
+		if len(ids) == 0 {
+			continue
+		}
+		starts, err := t.c.Offsets(ctx, name, ids, client.AtStart)
+		if err != nil {
+			continue
+		}
+		for _, id := range ids {
+			spans = append(spans, client.Span{Topic: name, Partition: id, Start: starts[id], End: client.NoEnd})
+		}
+	}
+}
+
+// join begins to read the partitions that refresh has found.
+func (t *tail) join(spans []client.Span) {
+	for _, s := range spans {
+		at := partition{s.Topic, s.Partition}
+		if p := t.places[at]; p != nil {
+			continue
+		}
+		t.places[at] = &place{Span: s, next: s.Start}
+		t.open++
+		t.reader.Add(s)
+		t.absent = slices.DeleteFunc(t.absent, func(name string) bool { return name == s.Topic })
+	}
+}
