@@ -102,8 +102,10 @@ func (e *codeError) Unwrap() error { return e.kerr }
 // transport reports whether err came from the way to the broker, not from the broker's answer. Such an operation may
 // succeed when it is tried again.
 func transport(err error) bool {
-	if err == nil || errors.Is(err, context.Canceled) || errors.Is(err, kgo.ErrClientClosed) {
-		return false
+	for _, other := range []error{nil, context.Canceled, kgo.ErrClientClosed, ErrUnknownTopic} {
+		if errors.Is(err, other) {
+			return false
+		}
 	}
 	return !errors.As(err, new(*kerr.Error))
 }
