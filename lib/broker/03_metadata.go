@@ -50,7 +50,7 @@ func (b *Broker) findTopic(name string, create bool) kmsg.MetadataResponseTopic 
 	dir := b.options.Dir
 	t, ok := dir.Topic(name)
 	if !ok && create {
-		if err := dir.Create(name, b.options.Partitions); err != nil && !errors.Is(err, logdir.ErrExists) {
+		if err := dir.Create(name, b.options.Partitions, nil); err != nil && !errors.Is(err, logdir.ErrExists) {
 			return b.failTopic(name, err)
 		}
 		t, ok = dir.Topic(name)

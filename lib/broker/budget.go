@@ -66,6 +66,13 @@ func (b *budget) release(n int64) {
 	b.mu.Unlock()
 }
 
+// contended tells whether somebody waits.
+func (b *budget) contended() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.waiters.Len() > 0
+}
+
 func (b *budget) fits(n int64) bool { return b.used+n <= b.total || b.used <= 0 }
 
 func (b *budget) grant() {

@@ -16,11 +16,9 @@ import (
 const (
 	// maxPending and maxPendingBytes bound the answers that one connection is owed; then no more is read from it.
 	maxPending      = 256
-	maxPendingBytes = 1 << 20
+	maxPendingBytes = 256 << 10
 	// readBuffer holds the beginnings of frames. The rest of a larger frame is read right into its own buffer.
 	readBuffer = 4 << 10
-	// slowestClient is how many bytes of a frame must arrive in a second, beyond the time allowed for any frame.
-	slowestClient = 256 << 10
 )
 
 // conn is one client's connection. Its reader is the goroutine in serve, its writer the one in writeLoop.
@@ -44,11 +42,11 @@ func newConn(b *Broker, socket net.Conn) *conn {
 	c := &conn{
 		broker: b,
 		socket: socket,
-		frames: framer{
-			in:   bufio.NewReaderSize(socket, readBuffer),
-			apis: b.apis, maxBytes: b.options.MaxRequestBytes, memory: b.memory, pool: &b.buffers,
-		},
-		queue: newQueue(maxPending, maxPendingBytes, b.memory),
+		queue:  newQueue(maxPending, maxPendingBytes, b.memory),
+	}
+	c.frames = framer{
+		in: bufio.NewReaderSize(socket, readBuffer), clock: c, apis: b.apis, maxBytes: b.options.MaxRequestBytes,
+		memory: b.memory, pool: &b.buffers, timeout: b.options.FrameTimeout,
 	}
 	c.reading, c.stop = context.WithCancel(b.hard)
 	return c
@@ -92,12 +90,7 @@ func (c *conn) readLoop() error {
 
 // readRequest takes one announced frame and puts what it is owed into the queue.
 func (c *conn) readRequest(size int, key, version int16) error {
-	allowed := c.broker.options.FrameTimeout + time.Duration(size/slowestClient)*time.Second
-	c.readWithin(allowed)
 	f, err := c.frames.read(c.reading, size, key, version)
-	if errors.Is(err, os.ErrDeadlineExceeded) && !c.draining.Load() {
-		return badFrame("frame of %d bytes did not come within %v", size, allowed)
-	}
 	if err != nil {
 		return err
 	}
@@ -129,6 +122,8 @@ func (c *conn) readWithin(d time.Duration) {
 		c.socket.SetReadDeadline(time.Unix(1, 0))
 	}
 }
+
+func (c *conn) ending() bool { return c.draining.Load() }
 
 // readError strips what is no fault of the client.
 func (c *conn) readError(err error) error {

@@ -19,9 +19,10 @@
 //
 // The size of a frame is checked before anything is allocated, and its buffer is charged to Options.MemoryLimit, one
 // account for all connections: a reader waits until there is room. A frame that is not a Produce is charged
-// decodeFactor times its size as well while it is handled, because its decoded form is larger than itself. What an
-// answer keeps is charged until it is written; answers do not wait for room, or nothing would ever drain. Record data
-// on its way out is not kept at all: it goes from the file to the socket.
+// decodeFactor times its size as well while it is handled, because its decoded form is larger than itself. What answers
+// keep above freeBytes a connection is charged until they are written; answers do not wait for room, or nothing would
+// ever drain. While others wait, a client that does not fill the memory that it has been given loses it, and its
+// connection. Record data on its way out is not kept at all: it goes from the file to the socket.
 //
 // # A frame
 //

@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kbin"
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -44,10 +46,20 @@ type frame struct {
 // framer reads frames from one connection. All lengths are checked before anything is allocated for them.
 type framer struct {
 	in       *bufio.Reader
+	clock    readClock
 	apis     *apiTable
 	maxBytes int // of a frame
 	memory   *budget
 	pool     *bufferPool
+	timeout  time.Duration // for a frame that has begun; large ones get more
+}
+
+// readClock is the time of the connection that a framer reads from.
+type readClock interface {
+	// readWithin sets the time for the reads that follow. They fail with os.ErrDeadlineExceeded when it is over.
+	readWithin(time.Duration)
+	// ending tells whether reads fail so because the connection is to end.
+	ending() bool
 }
 
 // await blocks until the size and the beginning of a frame are there and tells what it says: nothing is taken from the
@@ -94,7 +106,7 @@ func (r *framer) read(ctx context.Context, size int, key, version int16) (*frame
 		r.release(f)
 		return nil, err
 	}
-	if _, err := io.ReadFull(r.in, f.buffer.b); err != nil {
+	if err := r.fill(f.buffer.b); err != nil {
 		r.release(f)
 		return nil, cutShort(err, size)
 	}
@@ -103,6 +115,38 @@ func (r *framer) read(ctx context.Context, size int, key, version int16) (*frame
 		return nil, err
 	}
 	return f, nil
+}
+
+const (
+	// slowestClient is how many bytes of a frame must arrive in a second, beyond the time allowed for any frame.
+	slowestClient = 256 << 10
+	// While others wait for memory, the time for any frame is no more than contendedTime, and contendedClient the
+	// bytes in a second beyond: nobody may keep memory that he does not fill.
+	contendedTime   = 2 * time.Second
+	contendedClient = 1 << 20
+	// fillStep is how long a read may take before the rules are looked at.
+	fillStep = time.Second
+)
+
+// fill reads the rest of a frame, as long as it comes fast enough.
+func (r *framer) fill(b []byte) error {
+	began := time.Now()
+	allowed := r.timeout + time.Duration(len(b)/slowestClient)*time.Second
+	for got := 0; ; {
+		r.clock.readWithin(min(fillStep, allowed))
+		n, err := io.ReadFull(r.in, b[got:])
+		got += n
+		if !errors.Is(err, os.ErrDeadlineExceeded) || r.clock.ending() {
+			return err
+		}
+		took := time.Since(began)
+		if took >= allowed {
+			return badFrame("frame of %d bytes did not come within %v", len(b), allowed)
+		}
+		if took > contendedTime+time.Duration(got/contendedClient)*time.Second && r.memory.contended() {
+			return badFrame("frame of %d bytes came too slowly, %d in %v, while others wait for memory", len(b), got, took.Round(time.Second))
+		}
+	}
 }
 
 func cutShort(err error, size int) error {

@@ -65,7 +65,7 @@ func FuzzFrame(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		apis := newAPITable(standardAPIs())
 		r := framer{
-			in: bufio.NewReaderSize(bytes.NewReader(data), readBuffer), apis: apis,
+			in: bufio.NewReaderSize(bytes.NewReader(data), readBuffer), clock: noClock{}, apis: apis, timeout: time.Hour,
 			maxBytes: 1 << 20, memory: newBudget(64 << 20), pool: new(bufferPool),
 		}
 		for {
@@ -99,6 +99,11 @@ func FuzzFrame(f *testing.F) {
 		}
 	})
 }
+
+type noClock struct{}
+
+func (noClock) readWithin(time.Duration) {}
+func (noClock) ending() bool             { return false }
 
 // FuzzRequest gives an arbitrary body to the handler of a key and version.
 //
@@ -189,7 +194,7 @@ func fuzzBroker(f *testing.F) *Broker {
 		f.Fatal(err)
 	}
 	f.Cleanup(func() { dir.Close() })
-	if err := dir.Create("t", 1); err != nil {
+	if err := dir.Create("t", 1, nil); err != nil {
 		f.Fatal(err)
 	}
 	listener, err := net.Listen("tcp", "127.0.0.1:0")

@@ -103,7 +103,7 @@ func (s *server) shutdown() {
 // topic creates a topic and returns the log of its first partition.
 func (s *server) topic(name string, partitions int32) *commitlog.Log {
 	s.t.Helper()
-	if err := s.dir.Create(name, partitions); err != nil {
+	if err := s.dir.Create(name, partitions, nil); err != nil {
 		s.t.Fatal(err)
 	}
 	log, _ := s.dir.Log(name, 0)

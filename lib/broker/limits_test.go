@@ -140,6 +140,28 @@ func produceAndWait(conn net.Conn, partition int32, records []byte, n int32) err
 	return nil
 }
 
+// TestSlowClientKeepsNoMemory: a client that announces a large request and does not send it is given up when others
+// need its memory, and only then.
+func TestSlowClientKeepsNoMemory(t *testing.T) {
+	s := serve(t, setup{options: func(o *Options) {
+		o.MaxMessageBytes, o.MaxRequestBytes, o.MemoryLimit = 1<<20, 8<<20, 8<<20
+	}})
+	s.topic("t", 1)
+	slow, other := s.dial(), s.dial()
+	announced := binary.BigEndian.AppendUint32(nil, 8<<20)
+	slow.write(append(announced, 0, 0, 0, 9, 0, 0)) // a Produce v9
+	s.eventually("the memory is taken", func() bool {
+		s.memory.mu.Lock()
+		defer s.memory.mu.Unlock()
+		return s.memory.used == 8<<20
+	})
+	other.produce("t", 0, batch(t, record.None, "x"))
+	slow.closed()
+	if lines := s.log.lines("while others wait for memory"); len(lines) != 1 {
+		t.Errorf("log %q, want one line", s.log.lines(""))
+	}
+}
+
 // TestShutdown: what was read is answered; a flush that does not come is not waited for longer than was said.
 func TestShutdown(t *testing.T) {
 	t.Run("answers", func(t *testing.T) {

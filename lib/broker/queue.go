@@ -18,13 +18,14 @@ type answer interface {
 type queue struct {
 	maxCount int
 	maxBytes int64
-	memory   *budget // charged with the cost of each answer until it is done
+	memory   *budget // charged with what bytes has above freeBytes
 
 	mu      sync.Mutex
 	changed sync.Cond
 	waiting []answer
 	count   int   // waiting, and the one being written
 	bytes   int64 // their cost
+	charged int64 // to memory
 	closed  bool  // nothing will be put any more
 	lost    bool  // nothing will be written any more
 }
@@ -54,11 +55,26 @@ func (q *queue) put(a answer) {
 		return
 	}
 	q.waiting = append(q.waiting, a)
-	q.count++
-	q.bytes += a.cost()
-	q.memory.force(a.cost())
-	q.changed.Broadcast()
+	q.add(1, a.cost())
 	q.mu.Unlock()
+}
+
+// freeBytes of answers each connection has without a charge: so clients that only wait for records, with small
+// requests, take nothing from those that send some.
+const freeBytes = 64 << 10
+
+// add counts answers and their cost, and keeps the charge at what it must be. The lock is held.
+func (q *queue) add(count int, bytes int64) {
+	q.count += count
+	q.bytes += bytes
+	if charge := max(q.bytes-freeBytes, 0); charge > q.charged {
+		q.memory.force(charge - q.charged)
+		q.charged = charge
+	} else if charge < q.charged {
+		q.memory.release(q.charged - charge)
+		q.charged = charge
+	}
+	q.changed.Broadcast()
 }
 
 // take returns the next answer, which must be given to done. It blocks until there is one, and returns nil when there
@@ -90,12 +106,9 @@ func (q *queue) take(idle func() error) (answer, error) {
 func (q *queue) done(a answer) {
 	cost := a.cost()
 	a.release()
-	q.memory.release(cost)
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.count--
-	q.bytes -= cost
-	q.changed.Broadcast()
+	q.add(-1, -cost)
 }
 
 // busy tells whether anything is owed.
@@ -125,10 +138,11 @@ func (q *queue) lose() {
 	q.mu.Lock()
 	waiting := q.waiting
 	q.waiting, q.lost, q.closed = nil, true, true
-	q.changed.Broadcast()
 	q.mu.Unlock()
 	for _, a := range waiting {
-		q.memory.release(a.cost())
-		a.release()
+		q.done(a)
 	}
+	q.mu.Lock()
+	q.changed.Broadcast()
+	q.mu.Unlock()
 }

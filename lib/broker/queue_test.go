@@ -20,18 +20,18 @@ func TestQueueBounds(t *testing.T) {
 		maxCount int
 		maxBytes int64
 	}{
-		{"count", 3, 1 << 20},
-		{"bytes", 100, 300},
+		{"count", 3, 1 << 30},
+		{"bytes", 100, 3 * freeBytes},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			released := 0
-			memory := newBudget(10_000)
+			memory := newBudget(1)
 			q := newQueue(test.maxCount, test.maxBytes, memory)
 			for range 3 {
 				if !q.room() {
 					t.Fatal("no room")
 				}
-				q.put(fakeAnswer{100, &released})
+				q.put(fakeAnswer{freeBytes, &released})
 			}
 			room := make(chan bool)
 			go func() { room <- q.room() }()
@@ -42,8 +42,11 @@ func TestQueueBounds(t *testing.T) {
 				t.Fatal("room while three answers are owed, one of them being written")
 			default:
 			}
+			if memory.used != 2*freeBytes {
+				t.Fatalf("%d bytes charged, want what three answers have above the free part", memory.used)
+			}
 			q.done(a)
-			if !<-room || released != 1 || memory.used != 200 {
+			if !<-room || released != 1 || memory.used != freeBytes {
 				t.Fatalf("released %d, %d bytes charged", released, memory.used)
 			}
 		})

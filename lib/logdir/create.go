@@ -7,12 +7,15 @@ import (
 	"logkit/lib/commitlog"
 )
 
-// Create makes a topic with the given number of partitions, at least one. It is durable on return. Errors: ErrExists,
-// *TopicNameError, or what the file system said; then the topic is not there until the next Open, which may find some of
-// its partitions.
-func (d *Dir) Create(topic string, partitions int32) error {
+// Create makes a topic with the given number of partitions, at least one, and with those settings, which may be nil. It
+// is durable on return. Errors: ErrExists, *TopicNameError, *SettingError, or what the file system said; then the topic
+// is not there until the next Open, which may find some of its partitions.
+func (d *Dir) Create(topic string, partitions int32, s Settings) error {
 	if err := ValidTopic(topic); err != nil {
 		return err
+	}
+	if err := s.Check(); err != nil {
+		return fmt.Errorf("topic %q: %w", topic, err)
 	}
 	if partitions < 1 {
 		return fmt.Errorf("topic %q: %d partitions, at least 1 allowed", topic, partitions)
@@ -21,6 +24,12 @@ func (d *Dir) Create(topic string, partitions int32) error {
 	defer d.creating.Unlock()
 	if _, ok := d.Topic(topic); ok {
 		return fmt.Errorf("topic %q: %w", topic, ErrExists)
+	}
+	if d.isClosed() {
+		return commitlog.ErrClosed
+	}
+	if err := d.saveSettings(topic, s); err != nil {
+		return err
 	}
 	return d.createPartitions(topic, 0, partitions)
 }

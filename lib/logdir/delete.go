@@ -38,6 +38,9 @@ func (d *Dir) Delete(topic string) error {
 	if err := d.forgetMarks(d.has); err != nil {
 		return fmt.Errorf("topic %q: %w", topic, err)
 	}
+	if err := d.saveSettings(topic, nil); err != nil {
+		return fmt.Errorf("topic %q: %w", topic, err)
+	}
 	for _, log := range logs {
 		log.Abandon()
 	}

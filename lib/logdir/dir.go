@@ -75,10 +75,11 @@ type Dir struct {
 
 	creating sync.Mutex // one topic at a time; taken before mu
 
-	mu     sync.RWMutex
-	logs   map[partition]*commitlog.Log
-	topics map[string]int32 // number of partitions
-	closed bool
+	mu       sync.RWMutex
+	logs     map[partition]*commitlog.Log
+	topics   map[string]int32    // number of partitions
+	settings map[string]Settings // what has been set, by topic; replaced as a whole
+	closed   bool
 
 	startsMu sync.Mutex // taken after the lock of a log
 	starts   checkpoint // as last written; replaced as a whole
@@ -123,6 +124,10 @@ func (d *Dir) prepare() (err error) {
 		return fmt.Errorf("data directory %s: %w", d.path, err)
 	}
 	if d.meta, err = loadMeta(d.fsys, d.path); err != nil {
+		d.lock.Close()
+		return err
+	}
+	if d.settings, err = loadSettings(d.fsys, d.path); err != nil {
 		d.lock.Close()
 		return err
 	}

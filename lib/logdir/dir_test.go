@@ -7,10 +7,12 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
+	"logkit/lib/commitlog"
 	"logkit/lib/record"
 	"logkit/lib/vfs"
 )
@@ -56,11 +58,11 @@ func TestTopicsSurvive(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a", "b")
 	d := open(t, path)
 	for topic, partitions := range map[string]int32{"clicks": 3, "a-b": 1, "z.9": 2} {
-		if err := d.Create(topic, partitions); err != nil {
+		if err := d.Create(topic, partitions, nil); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := d.Create("clicks", 1); !errors.Is(err, ErrExists) {
+	if err := d.Create("clicks", 1, nil); !errors.Is(err, ErrExists) {
 		t.Errorf("second Create: %v, want ErrExists", err)
 	}
 	appendOne(t, d, "clicks", 2, "x")
@@ -102,7 +104,7 @@ func TestStartAfterCrash(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := d.Create("t", 1); err != nil {
+		if err := d.Create("t", 1, nil); err != nil {
 			t.Fatal(err)
 		}
 		appendOne(t, d, "t", 0, "one")
@@ -146,7 +148,7 @@ func TestForeignNamesAreLeftAlone(t *testing.T) {
 func TestDamagedCheckpointsAreNotBelieved(t *testing.T) {
 	path := t.TempDir()
 	d := open(t, path)
-	if err := d.Create("t", 1); err != nil {
+	if err := d.Create("t", 1, nil); err != nil {
 		t.Fatal(err)
 	}
 	appendOne(t, d, "t", 0, "x")
@@ -178,11 +180,166 @@ func TestValidTopic(t *testing.T) {
 	}
 	d := open(t, t.TempDir())
 	var bad *TopicNameError
-	if err := d.Create("../x", 1); !errors.As(err, &bad) {
+	if err := d.Create("../x", 1, nil); !errors.As(err, &bad) {
 		t.Errorf("Create: %v, want a *TopicNameError", err)
 	}
-	if err := d.Create("x", 0); err == nil {
+	if err := d.Create("x", 0, nil); err == nil {
 		t.Error("a topic without partitions was made")
+	}
+}
+
+func TestSettings(t *testing.T) {
+	path := t.TempDir()
+	d := open(t, path)
+	var bad *SettingError
+	for _, s := range []Settings{{"retention.ms": "x"}, {"segment.bytes": "10"}, {"no.such": "1"}, {"cleanup.policy": "compact"},
+		{"flush.messages": "0"}, {"max.message.bytes": "9999999999"}, {"retention.ms": "-2"}, {"retention.ms": ""}} {
+		if err := d.Create("t", 1, s); !errors.As(err, &bad) {
+			t.Errorf("Create with %v: %v, want a *SettingError", s, err)
+		}
+	}
+	if err := d.Create("t", 1, Settings{"segment.bytes": "2048", "cleanup.policy": "delete"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.SetSettings("none", nil); !errors.Is(err, ErrNoTopic) {
+		t.Errorf("SetSettings of a missing topic: %v, want ErrNoTopic", err)
+	}
+	want := Settings{"segment.bytes": "1024", "retention.ms": "5000", "retention.bytes": "-1", "max.message.bytes": "77", "flush.ms": "9223372036854775807"}
+	if err := d.SetSettings("t", want); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if diff := cmp.Diff(want, d.Settings("t")); diff != "" {
+			t.Errorf("settings (-want +got):\n%s", diff)
+		}
+		e := d.Effective("t")
+		if e.Log.SegmentBytes != 1024 || e.Retention.Age != 5*time.Second || e.Retention.Bytes != 0 || e.MaxMessageBytes != 77 || e.Log.FlushInterval < time.Hour {
+			t.Errorf("effective %+v", e)
+		}
+		d.Close()
+		d = open(t, path)
+	}
+	for i := range 20 { // settings hold: the log rolls at 1024 bytes
+		appendOne(t, d, "t", 0, strings.Repeat("x", 200+i))
+	}
+	if names, _ := filepath.Glob(filepath.Join(path, "t-0", "*.log")); len(names) < 4 {
+		t.Errorf("%d segments, want one for each 1024 bytes", len(names))
+	}
+}
+
+func TestDelete(t *testing.T) {
+	path := t.TempDir()
+	d := open(t, path)
+	if err := d.Create("t", 2, Settings{"retention.ms": "1"}); err != nil {
+		t.Fatal(err)
+	}
+	appendOne(t, d, "t", 1, "old")
+	if err := d.Checkpoint(); err != nil {
+		t.Fatal(err)
+	}
+	log, _ := d.Log("t", 1)
+	if _, err := log.DeleteBefore(1); err != nil {
+		t.Fatal(err)
+	}
+	appendOne(t, d, "t", 1, "old too")
+	if err := d.Delete("t"); err != nil {
+		t.Fatal(err)
+	}
+	if _, ok := d.Topic("t"); ok {
+		t.Error("the topic is there after Delete")
+	}
+	if _, err := log.Read(1, 100); !errors.Is(err, commitlog.ErrDeleted) {
+		t.Errorf("read of a deleted log: %v, want ErrDeleted", err)
+	}
+	if err := d.Delete("t"); !errors.Is(err, ErrNoTopic) {
+		t.Errorf("second Delete: %v, want ErrNoTopic", err)
+	}
+	// One of the same name never meets old data, old marks or old settings, also after a crash.
+	if err := d.Create("t", 1, nil); err != nil {
+		t.Fatal(err)
+	}
+	if s := d.Settings("t"); len(s) != 0 {
+		t.Errorf("settings %v, want none", s)
+	}
+	if err := os.Mkdir(filepath.Join(path, partition{"gone", 0}.doomed()), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	copied := filepath.Join(t.TempDir(), "copy")
+	if err := os.CopyFS(copied, os.DirFS(path)); err != nil {
+		t.Fatal(err)
+	}
+	d = open(t, copied)
+	if diff := cmp.Diff([]Topic{{"t", 1}}, d.Topics()); diff != "" {
+		t.Errorf("topics (-want +got):\n%s", diff)
+	}
+	if log, _ := d.Log("t", 0); log.Positions() != (commitlog.Positions{}) {
+		t.Errorf("positions %+v, want zeros", log.Positions())
+	}
+	if left, _ := filepath.Glob(filepath.Join(copied, "*"+deleteSuffix)); len(left) != 0 {
+		t.Errorf("left over: %v", left)
+	}
+	if name := (partition{strings.Repeat("x", 249), 12345}).doomed(); len(name) > maxFileName {
+		t.Errorf("name of %d bytes, at most %d allowed", len(name), maxFileName)
+	} else if _, ok := parseDir(name); ok {
+		t.Errorf("%q is taken for a partition", name)
+	}
+}
+
+func TestAddPartitions(t *testing.T) {
+	d := open(t, t.TempDir())
+	if err := d.AddPartitions("t", 2); !errors.Is(err, ErrNoTopic) {
+		t.Errorf("AddPartitions of a missing topic: %v, want ErrNoTopic", err)
+	}
+	if err := d.Create("t", 2, nil); err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range []int32{0, 1, 2} {
+		if err := d.AddPartitions("t", n); err == nil {
+			t.Errorf("from 2 partitions to %d: no error", n)
+		}
+	}
+	if err := d.AddPartitions("t", 4); err != nil {
+		t.Fatal(err)
+	}
+	appendOne(t, d, "t", 3, "x")
+}
+
+// Everything has expired: the start is all that says where the log stands, also after a crash, and ids go on.
+func TestEverythingExpires(t *testing.T) {
+	path := t.TempDir()
+	d := open(t, path)
+	if err := d.Create("t", 1, Settings{"retention.ms": "1000", "segment.bytes": "1024"}); err != nil {
+		t.Fatal(err)
+	}
+	for range 10 {
+		appendOne(t, d, "t", 0, strings.Repeat("x", 300))
+	}
+	log, _ := d.Log("t", 0)
+	before := log.Positions()
+	d.Retain(time.Now())
+	if p := log.Positions(); p != before {
+		t.Fatalf("positions %+v, want %+v: nothing is old enough", p, before)
+	}
+	d.Retain(time.Now().Add(time.Hour))
+	want := commitlog.Positions{Start: before.HighWatermark, HighWatermark: before.HighWatermark, End: before.End}
+	if p := log.Positions(); p != want {
+		t.Fatalf("positions %+v, want %+v", p, want)
+	}
+	if s, err := log.Read(before.HighWatermark, 100); err != nil || s.Handle != nil {
+		t.Errorf("a reader at the end: %v", err)
+	}
+	copied := filepath.Join(t.TempDir(), "copy")
+	if err := os.CopyFS(copied, os.DirFS(path)); err != nil {
+		t.Fatal(err)
+	}
+	d = open(t, copied)
+	log, _ = d.Log("t", 0)
+	if p := log.Positions(); p != want {
+		t.Fatalf("positions after a crash %+v, want %+v", p, want)
+	}
+	appendOne(t, d, "t", 0, "after")
+	if p := log.Positions(); p.HighWatermark != before.End+1 {
+		t.Errorf("high watermark %d, want %d", p.HighWatermark, before.End+1)
 	}
 }
 

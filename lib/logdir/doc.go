@@ -7,6 +7,7 @@
 //	  clean-shutdown                     how each log was left; there only after an orderly stop
 //	  recovery-point-offset-checkpoint   ids before which everything is durable
 //	  log-start-offset-checkpoint        ids before which everything has been deleted
+//	  topic-settings.json                what has been set for topics
 //	  TOPIC-PARTITION/                   the log of one partition (package commitlog)
 //
 // A checkpoint is a text file: the line "0" (its version), the number of entries, and then a line for each entry,

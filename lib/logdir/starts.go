@@ -9,7 +9,7 @@ import (
 
 // logOptions are the options of one log.
 func (d *Dir) logOptions(p partition) commitlog.Options {
-	o := d.options.Log
+	o := d.Effective(p.topic).Log
 	o.SaveStart = func(start int64) error { return d.saveStart(p, start) }
 	return o
 }

@@ -1,0 +1,117 @@
+package logdir
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"path/filepath"
+
+	"logkit/lib/commitlog"
+	"logkit/lib/vfs"
+)
+
+// settingsFile holds what has been set for topics, as JSON: {"TOPIC": {"NAME": "VALUE"}}.
+const settingsFile = "topic-settings.json"
+
+// loadSettings reads the settings of all topics. Damage is an error: a topic kept by other rules than those that
+// somebody has set may lose what it should have kept.
+func loadSettings(fsys vfs.FS, dir string) (map[string]Settings, error) {
+	path := filepath.Join(dir, settingsFile)
+	data, err := vfs.ReadFile(fsys, path, maxCheckpointBytes)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	all, err := parseSettings(data)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return all, nil
+}
+
+func parseSettings(data []byte) (map[string]Settings, error) {
+	var all map[string]Settings
+	if err := json.Unmarshal(data, &all); err != nil {
+		return nil, err
+	}
+	for topic, s := range all {
+		if err := ValidTopic(topic); err != nil {
+			return nil, err
+		}
+		if err := s.Check(); err != nil {
+			return nil, fmt.Errorf("topic %q: %w", topic, err)
+		}
+	}
+	return all, nil
+}
+
+// Settings returns what has been set for a topic. The map is the caller's.
+func (d *Dir) Settings(topic string) Settings {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	return maps.Clone(d.settings[topic])
+}
+
+// Effective returns how the logs of a topic are kept.
+func (d *Dir) Effective(topic string) Effective {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	return d.settings[topic].effective(&d.options)
+}
+
+// SetSettings replaces all that has been set for a topic. It is durable on return and holds from the next append on.
+// Errors: ErrNoTopic, *SettingError, or what the file system said; then nothing has changed.
+func (d *Dir) SetSettings(topic string, s Settings) error {
+	if err := s.Check(); err != nil {
+		return fmt.Errorf("topic %q: %w", topic, err)
+	}
+	d.creating.Lock()
+	defer d.creating.Unlock()
+	if d.isClosed() {
+		return commitlog.ErrClosed
+	}
+	t, ok := d.Topic(topic)
+	if !ok {
+		return fmt.Errorf("topic %q: %w", topic, ErrNoTopic)
+	}
+	if err := d.saveSettings(topic, s); err != nil {
+		return err
+	}
+	for number := range t.Partitions {
+		if log, ok := d.Log(topic, number); ok {
+			log.SetOptions(d.Effective(topic).Log)
+		}
+	}
+	return nil
+}
+
+// saveSettings makes s, or nothing when it is empty, the settings of a topic, durably. creating is held.
+func (d *Dir) saveSettings(topic string, s Settings) error {
+	all := maps.Clone(d.settings) // only changed with creating held
+	if all == nil {
+		all = make(map[string]Settings)
+	}
+	if len(s) == 0 {
+		if _, ok := all[topic]; !ok {
+			return nil
+		}
+		delete(all, topic)
+	} else {
+		all[topic] = maps.Clone(s)
+	}
+	data, err := json.MarshalIndent(all, "", "\t")
+	if err != nil {
+		return err
+	}
+	if err := vfs.WriteFileAtomic(d.fsys, filepath.Join(d.path, settingsFile), append(data, '\n')); err != nil {
+		return err
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.settings = all
+	return nil
+}
