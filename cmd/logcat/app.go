@@ -71,7 +71,8 @@ func newTool() *cli.Tool {
 		Description: "Each line is one message, its bytes untouched; blank lines are messages, and a last line without a newline counts. " +
 			"The topic is created if it does not exist. A FILE of - is standard input.\n\n" +
 			"The exit status is 0 only if every line was acknowledged. The numbers of lines that were refused go to standard error.",
-		Run: o.run,
+		Exits: cli.Exits(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitUnavailable, cli.ExitInterrupted, cli.ExitTerminated),
+		Run:   o.run,
 	}
 }
 
@@ -90,15 +91,22 @@ func (o *options) flags() []ucli.Flag {
 		&ucli.BoolFlag{Name: "crlf", Destination: &o.crlf, Usage: "a carriage return before the delimiter belongs to it"},
 		&ucli.BoolFlag{Name: "whole", Aliases: []string{"w"}, Destination: &o.whole, Usage: "each file is one message"},
 		cli.JSONFlag(&o.json, "the input is what logtail --json writes"),
-		&ucli.GenericFlag{Name: "compress", Aliases: []string{"z"}, Value: cli.Enum(&o.codec, "none", "gzip", "snappy", "lz4", "zstd"), Usage: "compress batches: `CODEC`"},
-		&ucli.GenericFlag{Name: "acks", Aliases: []string{"a"}, Value: cli.Enum(&o.acks, "all", "1", "0"), Usage: "what counts as delivered: on disk, appended, or sent: `ACKS`"},
+		&ucli.GenericFlag{Name: "compress", Aliases: []string{"z"}, Value: cli.Enum(&o.codec, "none", "gzip", "snappy", "lz4", "zstd"), Usage: "compress batches with `CODEC`"},
+		&ucli.GenericFlag{Name: "acks", Aliases: []string{"a"}, Value: cli.Enum(&o.acks, "all", "1", "0"), Usage: "what counts as delivered: on disk, appended, or sent"},
 		&ucli.GenericFlag{Name: "linger", Value: &o.linger, Usage: "how long a line waits for others"},
 		&ucli.GenericFlag{Name: "batch-bytes", Value: &o.batchBytes, Usage: "the largest batch before compression"},
 		&ucli.GenericFlag{Name: "rate", Value: cli.Number(&o.rate, 0, 1<<40), DefaultText: "no limit", Usage: "send at most `N` messages a second"},
 		&ucli.BoolFlag{Name: "tee", Destination: &o.tee, Usage: "copy the input to standard output as it is acknowledged"},
 		&ucli.BoolFlag{Name: "dry-run", Aliases: []string{"n"}, Destination: &o.dryRun, Usage: "send nothing, say what would be sent"},
-		cli.VerboseFlag(&o.verbose), cli.QuietFlag(&o.quiet),
+		worded(cli.VerboseFlag(&o.verbose), "a receipt for each batch, PARTITION FIRST-ID COUNT, and a summary at the end"),
+		worded(cli.QuietFlag(&o.quiet), "no hints, no progress"),
 	}
+}
+
+// worded gives a shared switch this tool's own words.
+func worded(f ucli.Flag, usage string) ucli.Flag {
+	f.(*ucli.BoolFlag).Usage = usage
+	return f
 }
 
 // check refuses flags that contradict each other.

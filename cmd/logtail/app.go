@@ -115,7 +115,8 @@ func (o *options) flags() []ucli.Flag {
 		&ucli.BoolFlag{Name: "raw", Destination: &o.raw, Usage: "print nothing after a message, and all bytes as they are even on a terminal"},
 		&ucli.BoolFlag{Name: "no-headers", Aliases: []string{"q"}, Destination: &o.noHeaders, Usage: "never print ==> topic <== lines"},
 		&ucli.BoolFlag{Name: "headers", Aliases: []string{"v"}, Destination: &o.headers, Usage: "always print ==> topic <== lines"},
-		cli.LongOnly(cli.VerboseFlag(&o.verbose)), cli.LongOnly(cli.QuietFlag(&o.quiet)),
+		&ucli.BoolFlag{Name: "verbose", Destination: &o.verbose, Usage: "say at the end how many messages were printed"},
+		&ucli.BoolFlag{Name: "quiet", Destination: &o.quiet, Usage: "do not tell when a broker goes away or comes back"},
 	}
 }
 

@@ -319,6 +319,9 @@ func (t *tail) result(ctx context.Context, err error) error {
 	if err := t.cursor.save(); err != nil {
 		errs = append(errs, err)
 	}
+	if t.o.verbose {
+		t.env.Say("%d messages", t.out.printed)
+	}
 	if t.damaged {
 		errs = append(errs, cli.WithCode(cli.ExitDamaged, cli.ErrReported))
 	}

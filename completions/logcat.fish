@@ -1,0 +1,33 @@
+# Completions of logcat for fish, written from its flags by 'make docs'.
+
+function __logcat_topics
+    command -q logtopic
+    and command logtopic list --quiet --timeout 1s 2>/dev/null </dev/null | string match -r '^[A-Za-z0-9._-]+$'
+end
+
+complete -c logcat -f
+complete -c logcat -n __fish_is_first_token -a '(__logcat_topics)'
+complete -c logcat -n 'not __fish_is_first_token' -F
+complete -c logcat -l broker -s b -x -d 'a broker to ask first, HOST:PORT; repeatable, commas between several'
+complete -c logcat -l timeout -x -d 'how long to wait for a broker'
+complete -c logcat -l partition -s p -x -d 'send to partition N'
+complete -c logcat -l delimiter -s d -x -d 'what ends a message: STR, with escapes'
+complete -c logcat -l null -s 0 -d 'a NUL ends a message'
+complete -c logcat -l key-delimiter -s K -x -d 'what is before the first STR of a line is its key'
+complete -c logcat -l key -s k -x -d 'the key of every message: STR'
+complete -c logcat -l header -s H -x -d 'add the header NAME=VALUE to every message; repeatable'
+complete -c logcat -l tombstones -d 'an empty value beside a key is null'
+complete -c logcat -l crlf -d 'a carriage return before the delimiter belongs to it'
+complete -c logcat -l whole -s w -d 'each file is one message'
+complete -c logcat -l json -d 'the input is what logtail --json writes'
+complete -c logcat -l compress -s z -x -a 'none gzip snappy lz4 zstd' -d 'compress batches with CODEC: none, gzip, snappy, lz4, zstd'
+complete -c logcat -l acks -s a -x -a 'all 1 0' -d 'what counts as delivered: on disk, appended, or sent: all, 1, 0'
+complete -c logcat -l linger -x -d 'how long a line waits for others'
+complete -c logcat -l batch-bytes -x -d 'the largest batch before compression'
+complete -c logcat -l rate -x -d 'send at most N messages a second'
+complete -c logcat -l tee -d 'copy the input to standard output as it is acknowledged'
+complete -c logcat -l dry-run -s n -d 'send nothing, say what would be sent'
+complete -c logcat -l verbose -s v -d 'a receipt for each batch, PARTITION FIRST-ID COUNT, and a summary at the end'
+complete -c logcat -l quiet -s q -d 'no hints, no progress'
+complete -c logcat -l help -s h -d 'show this help and exit'
+complete -c logcat -l version -d 'show the version and exit'

@@ -1,0 +1,33 @@
+# Completions of logtail for fish, written from its flags by 'make docs'.
+
+function __logtail_topics
+    command -q logtopic
+    and command logtopic list --quiet --timeout 1s 2>/dev/null </dev/null | string match -r '^[A-Za-z0-9._-]+$'
+end
+
+complete -c logtail -f
+complete -c logtail -a '(__logtail_topics)'
+complete -c logtail -l broker -s b -x -d 'a broker to ask first, HOST:PORT; repeatable, commas between several'
+complete -c logtail -l timeout -x -d 'how long to wait for a broker'
+complete -c logtail -l lines -s n -x -d 'the last N messages; +N: from the N-th retained one on'
+complete -c logtail -l offset -s o -x -a 'earliest latest' -d 'start at OFFSET instead, in each partition'
+complete -c logtail -l until -x -a 'earliest latest' -d 'end before OFFSET, in each partition'
+complete -c logtail -l follow -s f -d 'go on with what comes, in new partitions too'
+complete -c logtail -l retry -s F -d 'follow, and wait for topics that do not exist yet'
+complete -c logtail -l exit-at-end -s e -d 'end at the end: what happens without -f anyway'
+complete -c logtail -l partition -s p -x -d 'only partition N; repeatable'
+complete -c logtail -l count -s c -x -d 'end after N messages'
+complete -c logtail -l idle -x -d 'end when nothing came for so long'
+complete -c logtail -l cursor -r -F -d 'start from, and keep, the position in FILE'
+complete -c logtail -l format -x -d 'print what STR says: %t %p %o %k %K %s %S %h %T %%, and escapes'
+complete -c logtail -l json -d 'print each message as a JSON object on a line'
+complete -c logtail -l key-delimiter -s K -x -d 'print the key and STR before the value'
+complete -c logtail -l delimiter -s d -x -d 'print STR after each message'
+complete -c logtail -l null -s 0 -d 'print a NUL after each message'
+complete -c logtail -l raw -d 'print nothing after a message, and all bytes as they are even on a terminal'
+complete -c logtail -l no-headers -s q -d 'never print ==> topic <== lines'
+complete -c logtail -l headers -s v -d 'always print ==> topic <== lines'
+complete -c logtail -l verbose -d 'say at the end how many messages were printed'
+complete -c logtail -l quiet -d 'do not tell when a broker goes away or comes back'
+complete -c logtail -l help -s h -d 'show this help and exit'
+complete -c logtail -l version -d 'show the version and exit'
