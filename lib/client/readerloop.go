@@ -23,7 +23,7 @@ type part struct {
 	leader   int32 // -1 when it has to be asked for
 	bytes    int32 // to ask for at most
 	turn     int64 // when it was served last: who waits longest is asked for first
-	reported int64 // base of the last damaged batch
+	reported int64 // highest base of a damaged batch
 
 	since    time.Time // since when it can not be read; zero when it can
 	resumeAt time.Time // end of the pause before the next attempt
@@ -203,7 +203,7 @@ func (l *readerLoop) partition(chunks []Chunk, p *part, got *kmsg.FetchResponseT
 	}
 	c := Chunk{Span: p.Span, Batches: s.batches}
 	for _, d := range s.damage {
-		p.reported = d.base
+		p.reported = max(p.reported, d.base)
 		c.Damage = append(c.Damage, &DamageError{Topic: p.Topic, Partition: p.Partition, Offset: d.offset, Err: d.err})
 	}
 	if s.lost != nil {

@@ -22,7 +22,7 @@ func (e *DamageError) Error() string {
 func (e *DamageError) Unwrap() error { return e.Err }
 
 // ErrNoBatch says that there is no batch where one should be, and so no way to find what lies behind.
-var ErrNoBatch = errors.New("no record batch where one should be")
+var ErrNoBatch = errors.New("no record batch where one should be, and no way to what lies behind")
 
 // maxBatch is the largest batch, in bytes, that is asked for: what an int32 can frame and memory may hold.
 const maxBatch = 1 << 30
@@ -43,8 +43,8 @@ type damaged struct {
 
 // scan takes apart the records of a fetch that asked for position pos. Nothing read is trusted: a batch whose CRC is
 // wrong is left out, and the batch behind it shows where its ids end. When there is none behind it, its header is
-// believed if it agrees with itself; if not, the next fetch, one id on, brings it again. reported is the base of the
-// batch left out last, which is then stepped over by its bytes: in this project's logs its ids can not reach further.
+// believed if it agrees with itself; if not, the next fetch, one id on, brings it again. Those up to the base reported
+// were left out before, and are stepped over by their bytes: in this project's logs their ids can not reach further.
 func scan(data []byte, pos, reported int64) scanned {
 	s := scanned{next: pos}
 	for len(data) >= record.LogOverhead {
@@ -80,7 +80,7 @@ func (s *scanned) take(batch []byte, base, pos, reported int64) {
 			s.batches = append(s.batches, batch)
 			s.next = max(s.next, h.LastOffset()+1)
 		}
-	case base == reported:
+	case base <= reported:
 		s.next = max(s.next, base+int64(len(batch)))
 	default:
 		s.damage = append(s.damage, damaged{base, max(base, pos), err})
