@@ -108,3 +108,6 @@ func (s *splitter) end() error {
 	}
 	return s.flush()
 }
+
+// forget drops a message that has begun, of a stream that breaks off.
+func (s *splitter) forget() { s.held, s.dropped = s.held[:0], 0 }

@@ -39,6 +39,7 @@ type transfer struct {
 	at     int64 // when the block being split was read, Unix ms
 	last   bool  // the message being split ends with its file, not with a delimiter
 	shown  time.Time
+	inside bool // a file has begun, and not ended
 	failed bool // a file could not be read
 
 	unsent atomic.Int64 // messages refused before they reached the sink
@@ -112,9 +113,7 @@ func (t *transfer) copy(ctx context.Context, in *input) error {
 		if b.err != nil {
 			t.failed = true
 			t.env.Say("%s: %v", b.file, b.err)
-			if s.held = s.held[:0]; s.dropped > 0 {
-				s.dropped = 0
-			}
+			s.forget()
 		}
 		t.progress(b)
 	}
@@ -123,11 +122,12 @@ func (t *transfer) copy(ctx context.Context, in *input) error {
 // begin notes where a block comes from.
 func (t *transfer) begin(b block) {
 	t.at = b.at
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if n := len(t.files); n == 0 || t.files[n-1].name != b.file {
+	if !t.inside {
+		t.mu.Lock()
 		t.files = append(t.files, fileStart{b.file, t.lines + 1})
+		t.mu.Unlock()
 	}
+	t.inside = !b.end
 }
 
 // message sends one message; nil stands for one of size bytes, which is more than the sink takes.

@@ -123,7 +123,7 @@ func newProducer(opts ProducerOptions, s sender, partitions []Partition, limit i
 	return p
 }
 
-// MaxRecordBytes returns the largest record, in bytes of key and value together, that can be stored at all.
+// MaxRecordBytes is above the size, in bytes, of every record that can be stored.
 func (p *Producer) MaxRecordBytes() int64 { return p.maxSize }
 
 // Add queues a record, copying it; line is what the caller calls it. It waits while the buffer is full. A record that is

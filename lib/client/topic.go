@@ -61,7 +61,10 @@ func (c *Client) lookUp(ctx context.Context, name string, create bool) (Topic, e
 		if t.Topic == nil || *t.Topic != name {
 			continue
 		}
-		if err := brokerError(t.ErrorCode, nil); err != nil {
+		switch err := brokerError(t.ErrorCode, nil); {
+		case errors.Is(err, kerr.InvalidTopicException):
+			return Topic{}, topicError(name, &codeError{"not a topic name: allowed are 1 to 249 letters, digits, dots, underscores and hyphens", kerr.InvalidTopicException})
+		case err != nil:
 			return Topic{}, topicError(name, err)
 		}
 		found := Topic{Name: name, Partitions: make([]Partition, len(t.Partitions))}

@@ -1,0 +1,42 @@
+package main
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"logkit/lib/record"
+)
+
+func TestShape(t *testing.T) {
+	headers := []record.Field{{Name: "a", Value: []byte("b")}, {Name: "c"}}
+	for _, row := range []struct {
+		name  string
+		shape shape
+		line  string
+		want  record.Record
+	}{
+		{"a line", shape{}, "x\r", record.Record{Value: []byte("x\r")}},
+		{"crlf", shape{crlf: true}, "x\r\r", record.Record{Value: []byte("x\r")}},
+		{"key", shape{keyDelimiter: []byte("::")}, "a:b::c::d", record.Record{Key: []byte("a:b"), Value: []byte("c::d")}},
+		{"empty key", shape{keyDelimiter: []byte(":")}, ":v", record.Record{Key: []byte{}, Value: []byte("v")}},
+		{"no key", shape{keyDelimiter: []byte(":")}, "v", record.Record{Value: []byte("v")}},
+		{"one key for all", shape{key: []byte("k")}, "v", record.Record{Key: []byte("k"), Value: []byte("v")}},
+		{"empty value", shape{keyDelimiter: []byte(":")}, "k:", record.Record{Key: []byte("k"), Value: []byte{}}},
+		{"tombstone", shape{keyDelimiter: []byte(":"), tombstones: true}, "k:", record.Record{Key: []byte("k")}},
+		{"no tombstone without a key", shape{tombstones: true}, "", record.Record{Value: []byte{}}},
+		{"headers", shape{headers: headers}, "v", record.Record{Value: []byte("v"), Headers: headers}},
+		{"json", shape{json: true, key: []byte("own"), headers: headers[1:]}, `{"value":"v","timestamp":5,"headers":[["a","b"]]}`,
+			record.Record{Timestamp: 5, Key: []byte("own"), Value: []byte("v"), Headers: headers}},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			if row.want.Timestamp == 0 {
+				row.want.Timestamp = 99
+			}
+			got, err := row.shape.record([]byte(row.line), 99)
+			if diff := cmp.Diff(row.want, got); diff != "" || err != nil {
+				t.Error(diff, err)
+			}
+		})
+	}
+}
