@@ -152,7 +152,7 @@ func TestProducerLetsALoneRecordGoAfterTheLinger(t *testing.T) {
 		if broker.requests() != 0 {
 			t.Error("sent before the linger had passed")
 		}
-		time.Sleep(1)
+		time.Sleep(time.Nanosecond)
 		synctest.Wait()
 		if broker.requests() != 1 || fx.Stats().Acked != 2 {
 			t.Errorf("%d requests, %+v", broker.requests(), fx.Stats())
