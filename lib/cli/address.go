@@ -142,7 +142,7 @@ func ParseZooKeeper(s string) (ZooKeeper, error) {
 		z.Chroot = "/" + path
 		for part := range strings.SplitSeq(path, "/") {
 			if part == "" || part == "." || part == ".." || printable(part) != part {
-				return ZooKeeper{}, fmt.Errorf("chroot %q: allowed is /PATH without empty parts, . and ..", z.Chroot)
+				return ZooKeeper{}, fmt.Errorf("chroot %q: allowed is /PATH without empty, . and .. parts", z.Chroot)
 			}
 		}
 	}

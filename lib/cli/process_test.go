@@ -181,10 +181,11 @@ var pipes = map[string]func(t *testing.T) (ours, theirs *os.File){
 		return r, w
 	},
 	"socket": func(t *testing.T) (*os.File, *os.File) {
-		fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+		fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
+		unix.CloseOnExec(fds[0]) // or the child would hold its own reader
 		return os.NewFile(uintptr(fds[0]), "ours"), os.NewFile(uintptr(fds[1]), "theirs")
 	},
 }
