@@ -431,3 +431,20 @@ func TestReadersBesideWriter(t *testing.T) {
 	}
 	group.Wait()
 }
+
+// TestSize counts bytes and segments as they are appended, flushed or not.
+func TestSize(t *testing.T) {
+	l := openTest(t, vfs.OS, t.TempDir(), Options{SegmentBytes: 200, FlushInterval: time.Hour}, Checkpoint{})
+	want := int64(0)
+	for range 5 {
+		data, h := batch(t, record.None, strings.Repeat("x", 40))
+		if _, err := l.Append(data, h, false); err != nil {
+			t.Fatal(err)
+		}
+		want += h.Size()
+	}
+	bytes, segments, err := l.Size()
+	if v := l.view.Load(); err != nil || bytes != want || segments != len(v.segments) || segments < 2 {
+		t.Errorf("%d bytes in %d segments, %v; want %d in %d, more than one", bytes, segments, err, want, len(v.segments))
+	}
+}

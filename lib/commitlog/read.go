@@ -95,3 +95,32 @@ func (v *view) limit(i int) (int64, error) {
 	}
 	return v.segments[i].Size()
 }
+
+// Size returns how many bytes all that is appended takes on disk, flushed or not, without the indexes, and in how many
+// segments. ErrDeleted: the log has been.
+func (l *Log) Size() (bytes int64, segments int, err error) {
+	for {
+		v := l.view.Load()
+		bytes, err := sizeOf(v.segments)
+		if err == nil || !errors.Is(err, fs.ErrNotExist) {
+			return bytes, len(v.segments), err
+		}
+		if l.view.Load() == v {
+			if failure := l.Err(); failure != nil {
+				err = failure
+			}
+			return 0, 0, err
+		}
+	}
+}
+
+func sizeOf(segments []*segment.Segment) (bytes int64, err error) {
+	for _, s := range segments {
+		size, err := s.Size()
+		if err != nil {
+			return 0, err
+		}
+		bytes += size
+	}
+	return bytes, nil
+}

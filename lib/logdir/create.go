@@ -9,7 +9,7 @@ import (
 
 // Create makes a topic with the given number of partitions, at least one, and with those settings, which may be nil. It
 // is durable on return. Errors: ErrExists, *TopicNameError, *SettingError, or what the file system said; then the topic
-// is not there until the next Open, which may find some of its partitions.
+// is not there, and what had been made of it is deleted as far as that is possible.
 func (d *Dir) Create(topic string, partitions int32, s Settings) error {
 	if err := ValidTopic(topic); err != nil {
 		return err
@@ -62,9 +62,7 @@ func (d *Dir) createPartitions(topic string, from, to int32) error {
 		err = d.fsys.SyncDir(d.path)
 	}
 	if err != nil {
-		for _, log := range logs {
-			log.Close()
-		}
+		d.undo(topic, from, to, logs)
 		return err
 	}
 	d.mu.Lock()
@@ -73,6 +71,18 @@ func (d *Dir) createPartitions(topic string, from, to int32) error {
 		d.add(partition{topic, from + int32(i)}, log)
 	}
 	return nil
+}
+
+// undo deletes what has been made of partitions that are not to be.
+func (d *Dir) undo(topic string, from, to int32, logs []*commitlog.Log) {
+	for _, log := range logs {
+		log.Abandon()
+	}
+	for number := from; number < min(to, from+int32(len(logs))+1); number++ { // one may be half made
+		if err := d.fsys.RemoveAll(filepath.Join(d.path, partition{topic, number}.dir())); err != nil {
+			d.options.Logger.Error("partition half created", "topic", topic, "partition", number, "reason", err)
+		}
+	}
 }
 
 func (d *Dir) createLogs(topic string, from, to int32) (logs []*commitlog.Log, err error) {

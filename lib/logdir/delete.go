@@ -17,9 +17,10 @@ const deleteSuffix = "-delete"
 // maxFileName is the longest name of a directory that file systems take, in bytes.
 const maxFileName = 255
 
-// Delete removes a topic and its records. When it returns, the topic is gone for good: its directories have been
-// renamed, durably; their files are deleted then too, and what a crash leaves of them goes at the next Open. Readers get
-// commitlog.ErrDeleted. Errors: ErrNoTopic, or what the file system said.
+// Delete removes a topic and its records. When it returns nil, the topic is gone for good: its directories have been
+// renamed, durably; their files are deleted then too, and what cannot be, or a crash leaves of them, goes at the next
+// Open. Readers and waiting producers get commitlog.ErrDeleted. Errors: ErrNoTopic, or what the file system said to the
+// renaming; then the topic is still there.
 func (d *Dir) Delete(topic string) error {
 	d.creating.Lock()
 	defer d.creating.Unlock()
@@ -30,38 +31,56 @@ func (d *Dir) Delete(topic string) error {
 	if !ok {
 		return fmt.Errorf("topic %q: %w", topic, ErrNoTopic)
 	}
-	doomed, err := d.setAside(t)
-	if err != nil {
-		return fmt.Errorf("topic %q: %w", topic, err)
-	}
+	// Nobody may find the logs any more when their files are no longer where they look for them.
 	logs := d.forget(t)
-	if err := d.forgetMarks(d.has); err != nil {
-		return fmt.Errorf("topic %q: %w", topic, err)
-	}
-	if err := d.saveSettings(topic, nil); err != nil {
+	doomed, err := d.setAside(t, logs)
+	if err != nil {
+		d.bringBack(logs, doomed)
 		return fmt.Errorf("topic %q: %w", topic, err)
 	}
 	for _, log := range logs {
 		log.Abandon()
 	}
-	return d.removeAll(doomed)
+	// What is left behind here is found, and not believed, by the next Create or Open.
+	err = errors.Join(d.forgetMarks(d.has), d.saveSettings(topic, nil), d.removeAll(doomed))
+	if err != nil {
+		d.options.Logger.Error("a deleted topic has left something behind", "topic", topic, "reason", err)
+	}
+	return nil
 }
 
 // setAside renames the directories of a topic. The highest partition goes first: after a crash in between, what is left
 // is a topic with fewer partitions, not one with a hole.
-func (d *Dir) setAside(t Topic) (doomed []string, err error) {
+func (d *Dir) setAside(t Topic, logs map[partition]*commitlog.Log) (doomed map[partition]string, err error) {
+	doomed = make(map[partition]string, len(logs))
 	for number := t.Partitions - 1; number >= 0; number-- {
 		p := partition{t.Name, number}
-		if _, ok := d.Log(t.Name, number); !ok {
+		if logs[p] == nil {
 			continue
 		}
 		name := filepath.Join(d.path, p.doomed())
 		if err := d.fsys.Rename(filepath.Join(d.path, p.dir()), name); err != nil {
 			return doomed, err
 		}
-		doomed = append(doomed, name)
+		doomed[p] = name
 	}
 	return doomed, d.fsys.SyncDir(d.path)
+}
+
+// bringBack undoes setAside and forget. A directory that does not come back is lost, and so is its log.
+func (d *Dir) bringBack(logs map[partition]*commitlog.Log, doomed map[partition]string) {
+	for p, name := range doomed {
+		if err := d.fsys.Rename(name, filepath.Join(d.path, p.dir())); err != nil {
+			d.options.Logger.Error("partition half deleted", "dir", name, "reason", err)
+			logs[p].Abandon()
+			delete(logs, p)
+		}
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for p, log := range logs {
+		d.add(p, log)
+	}
 }
 
 // doomed is the name of the directory of a deleted partition: the old one, cut where it would be too long, a dot, a
@@ -77,13 +96,14 @@ func (p partition) doomed() string {
 func isDoomed(name string) bool { return strings.HasSuffix(name, deleteSuffix) }
 
 // forget takes a topic out of the maps and returns its logs.
-func (d *Dir) forget(t Topic) (logs []*commitlog.Log) {
+func (d *Dir) forget(t Topic) map[partition]*commitlog.Log {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	logs := make(map[partition]*commitlog.Log, t.Partitions)
 	for number := range t.Partitions {
 		p := partition{t.Name, number}
 		if log := d.logs[p]; log != nil {
-			logs = append(logs, log)
+			logs[p] = log
 			delete(d.logs, p)
 		}
 	}
@@ -91,8 +111,8 @@ func (d *Dir) forget(t Topic) (logs []*commitlog.Log) {
 	return logs
 }
 
-// removeAll deletes directories that have been set aside. What it cannot delete stays until the next start.
-func (d *Dir) removeAll(doomed []string) error {
+// removeAll deletes directories that have been set aside.
+func (d *Dir) removeAll(doomed map[partition]string) error {
 	var errs []error
 	for _, dir := range doomed {
 		errs = append(errs, d.fsys.RemoveAll(dir))

@@ -213,7 +213,7 @@ func TestSettings(t *testing.T) {
 			t.Errorf("settings (-want +got):\n%s", diff)
 		}
 		e := d.Effective("t")
-		if e.Log.SegmentBytes != 1024 || e.Retention.Age != 5*time.Second || e.Retention.Bytes != 0 || e.MaxMessageBytes != 77 || e.Log.FlushInterval < time.Hour {
+		if e.Log.SegmentBytes != 1024 || e.Retention.Age != 5*time.Second || e.Retention.Bytes != 0 || d.MaxMessageBytes("t") != 77 || e.Log.FlushInterval < time.Hour {
 			t.Errorf("effective %+v", e)
 		}
 		d.Close()

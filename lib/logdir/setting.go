@@ -6,23 +6,27 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"logkit/lib/commitlog"
 )
+
+// maxMessageBytes is the name of the setting that the size of the largest batch has.
+const maxMessageBytes = "max.message.bytes"
 
 // Settings are what somebody has set for a topic, by the names of Kafka; a name that is missing follows the broker.
 type Settings map[string]string
 
 // integers are the names that a topic can have set, and the smallest and largest value of each.
 var integers = map[string]struct{ min, max int64 }{
-	"flush.messages":    {1, math.MaxInt64},
-	"flush.ms":          {0, math.MaxInt64},
-	"max.message.bytes": {0, math.MaxInt32},
-	"retention.bytes":   {-1, math.MaxInt64},
-	"retention.ms":      {-1, math.MaxInt64},
-	"segment.bytes":     {1024, math.MaxInt32},
-	"segment.ms":        {1, math.MaxInt64},
+	"flush.messages":  {1, math.MaxInt64},
+	"flush.ms":        {0, math.MaxInt64},
+	maxMessageBytes:   {1, math.MaxInt32},
+	"retention.bytes": {-1, math.MaxInt64},
+	"retention.ms":    {-1, math.MaxInt64},
+	"segment.bytes":   {1024, math.MaxInt32},
+	"segment.ms":      {1, math.MaxInt64},
 }
 
 // fixed are names that Kafka's clients and scripts set by habit, with the one value that describes every log here.
@@ -43,7 +47,21 @@ type SettingError struct {
 }
 
 func (e *SettingError) Error() string {
+	if e.Value == "" {
+		return fmt.Sprintf("setting %s: %s", e.Name, e.Reason)
+	}
 	return fmt.Sprintf("setting %s=%q: %s", e.Name, e.Value, e.Reason)
+}
+
+// CheckSettingName tells whether a topic can have a setting of that name. The error is a *SettingError.
+func CheckSettingName(name string) error {
+	if _, ok := integers[name]; ok {
+		return nil
+	}
+	if _, ok := fixed[name]; ok {
+		return nil
+	}
+	return &SettingError{Name: name, Reason: "unknown, allowed are " + strings.Join(SettingNames(), ", ")}
 }
 
 // Check tells whether all names are known and all values allowed. The error is a *SettingError.
@@ -57,16 +75,15 @@ func (s Settings) Check() error {
 }
 
 func (s Settings) number(name string) (int64, error) {
-	value := s[name]
-	allowed, known := integers[name]
+	if err := CheckSettingName(name); err != nil {
+		return 0, err
+	}
+	value, allowed := s[name], integers[name]
 	if only, ok := fixed[name]; ok {
 		if value == only {
 			return 0, nil
 		}
 		return 0, &SettingError{name, value, "only " + only + " is supported"}
-	}
-	if !known {
-		return 0, &SettingError{name, value, "unknown"}
 	}
 	n, err := strconv.ParseInt(value, 10, 64)
 	if err != nil || n < allowed.min || n > allowed.max {
@@ -77,9 +94,8 @@ func (s Settings) number(name string) (int64, error) {
 
 // Effective is how the logs of a topic are kept: its own settings over those of the directory.
 type Effective struct {
-	Log             commitlog.Options
-	Retention       commitlog.Retention
-	MaxMessageBytes int64 // of its own; 0: it follows the broker
+	Log       commitlog.Options
+	Retention commitlog.Retention
 }
 
 // effective lays s, which must have been checked, over the options of the directory.
@@ -95,8 +111,6 @@ func (s Settings) effective(o *Options) Effective {
 			e.Log.FlushMessages = n
 		case "flush.ms":
 			e.Log.FlushInterval = max(milliseconds(n), time.Nanosecond)
-		case "max.message.bytes":
-			e.MaxMessageBytes = n
 		case "retention.bytes":
 			e.Retention.Bytes = max(n, 0)
 		case "retention.ms":

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"maps"
 	"path/filepath"
+	"strconv"
 
 	"logkit/lib/commitlog"
 	"logkit/lib/vfs"
@@ -49,11 +50,22 @@ func parseSettings(data []byte) (map[string]Settings, error) {
 	return all, nil
 }
 
-// Settings returns what has been set for a topic. The map is the caller's.
+// Settings returns what has been set for a topic; it is never nil. The map is the caller's.
 func (d *Dir) Settings(topic string) Settings {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
-	return maps.Clone(d.settings[topic])
+	s := make(Settings, len(d.settings[topic]))
+	maps.Copy(s, d.settings[topic])
+	return s
+}
+
+// MaxMessageBytes returns what has been set as the size of a topic's largest batch, or 0 when nothing has. It allocates
+// nothing.
+func (d *Dir) MaxMessageBytes(topic string) int32 {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	n, _ := strconv.ParseInt(d.settings[topic][maxMessageBytes], 10, 32) // it has been checked
+	return int32(n)
 }
 
 // Effective returns how the logs of a topic are kept.
@@ -63,12 +75,19 @@ func (d *Dir) Effective(topic string) Effective {
 	return d.settings[topic].effective(&d.options)
 }
 
-// SetSettings replaces all that has been set for a topic. It is durable on return and holds from the next append on.
-// Errors: ErrNoTopic, *SettingError, or what the file system said; then nothing has changed.
+// SetSettings replaces all that has been set for a topic; see ChangeSettings.
 func (d *Dir) SetSettings(topic string, s Settings) error {
-	if err := s.Check(); err != nil {
-		return fmt.Errorf("topic %q: %w", topic, err)
-	}
+	return d.ChangeSettings(topic, func(old Settings) error {
+		clear(old)
+		maps.Copy(old, s)
+		return nil
+	})
+}
+
+// ChangeSettings lets change edit, in place, what has been set for a topic; no other change of it comes in between. It
+// is durable on return and holds from the next append on. Errors: ErrNoTopic, that of change, *SettingError, or what the
+// file system said; then nothing has changed.
+func (d *Dir) ChangeSettings(topic string, change func(Settings) error) error {
 	d.creating.Lock()
 	defer d.creating.Unlock()
 	if d.isClosed() {
@@ -77,6 +96,13 @@ func (d *Dir) SetSettings(topic string, s Settings) error {
 	t, ok := d.Topic(topic)
 	if !ok {
 		return fmt.Errorf("topic %q: %w", topic, ErrNoTopic)
+	}
+	s := d.Settings(topic)
+	if err := change(s); err != nil {
+		return err
+	}
+	if err := s.Check(); err != nil {
+		return fmt.Errorf("topic %q: %w", topic, err)
 	}
 	if err := d.saveSettings(topic, s); err != nil {
 		return err
