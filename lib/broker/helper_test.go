@@ -87,6 +87,9 @@ func serve(t *testing.T, s setup) *server {
 			t.Errorf("closing the data directory: %v", err)
 		}
 	})
+	if held, ok := s.fs.(*heldFS); ok {
+		t.Cleanup(func() { held.hold(false) }) // goes before the others, which wait for the disk
+	}
 	return srv
 }
 
