@@ -171,7 +171,7 @@ func TestSameSeed(t *testing.T) {
 		}
 		return state(t, fsys.Crash(crashfs.PowerLoss, 3))
 	}
-	if run() != run() {
+	if first, second := run(), run(); first != second {
 		t.Error("two runs with the same seeds differ")
 	}
 }
