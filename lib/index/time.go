@@ -43,11 +43,14 @@ func (x Times) Len() int { return x.entries }
 
 // At reads entry i, which must be in [0, Len).
 func (x Times) At(i int) (TimeEntry, error) {
-	var b [TimeEntrySize]byte
-	if _, err := x.source.ReadAt(b[:], int64(i)*TimeEntrySize); err != nil {
+	return x.at(i, make([]byte, TimeEntrySize))
+}
+
+func (x Times) at(i int, b []byte) (TimeEntry, error) {
+	if _, err := x.source.ReadAt(b, int64(i)*TimeEntrySize); err != nil {
 		return TimeEntry{}, fmt.Errorf("time index entry %d: %w", i, err)
 	}
-	return decodeTime(x.base, b[:]), nil
+	return decodeTime(x.base, b), nil
 }
 
 func decodeTime(base int64, b []byte) TimeEntry {
@@ -60,7 +63,7 @@ func decodeTime(base int64, b []byte) TimeEntry {
 // Below finds the last entry with a timestamp below the one given. No record up to and including its Last is as late
 // as timestamp, so the search for the first such record begins behind it. ok is false when there is none.
 func (x Times) Below(timestamp int64) (e TimeEntry, ok bool, err error) {
-	return floor(x.entries, x.At, func(e TimeEntry) bool { return e.Timestamp < timestamp })
+	return floor(x.entries, TimeEntrySize, x.at, func(e TimeEntry) bool { return e.Timestamp < timestamp })
 }
 
 // CheckTimes tells whether data can be the time index of a segment whose ids are in [base, end): whole entries, rising

@@ -29,6 +29,7 @@ func (s *Segment) Locate(id, limit int64) (Batch, error) {
 		return Batch{}, err
 	}
 	w := newWalker(s.LogPath(), h, pos, limit, s.base)
+	defer w.free()
 	return walkTo(w, func(header record.Header) bool { return header.LastOffset() >= id })
 }
 
@@ -87,7 +88,9 @@ func (s *Segment) confirm(log io.ReaderAt, e index.OffsetEntry, limit int64) err
 	if e.Position >= limit {
 		return fmt.Errorf("entry for id %d points at position %d of %d", e.Last, e.Position, limit)
 	}
-	h, _, err := newWalker(s.LogPath(), log, e.Position, limit, s.base).step()
+	w := newWalker(s.LogPath(), log, e.Position, limit, s.base)
+	defer w.free()
+	h, _, err := w.step()
 	if err == nil && h.LastOffset() != e.Last {
 		err = fmt.Errorf("entry for id %d points at position %d, where a batch ends with %d", e.Last, e.Position, h.LastOffset())
 	}
@@ -125,6 +128,7 @@ func (s *Segment) walkCut(b Batch, maxBytes, limit int64) (int64, error) {
 	defer h.Release()
 	end := b.Pos + b.Header.Size()
 	w := newWalker(s.LogPath(), h, end, min(limit, max(end, b.Pos+maxBytes)), b.Header.NextBase())
+	defer w.free()
 	for {
 		if _, _, err := w.step(); err != nil {
 			return w.pos, nil // at the end, or before a batch that does not fit or is damaged
@@ -144,6 +148,7 @@ func (s *Segment) LastBatch(limit int64) (Batch, error) {
 		return Batch{}, err
 	}
 	w := newWalker(s.LogPath(), h, pos, limit, s.base)
+	defer w.free()
 	last := Batch{Pos: -1}
 	_, err = walkTo(w, func(header record.Header) bool {
 		last = Batch{Header: header, Pos: w.pos - header.Size()}

@@ -62,7 +62,7 @@ func (w *Writer) recover(recoveryPoint int64) (Recovery, error) {
 	known, pos := w.knownEntries(recoveryPoint, size)
 	w.index = newIndexBuilder(w.env, w.base, known)
 	k := newWalker(w.LogPath(), w.file, pos, size, w.base)
-	k.buf = make([]byte, 0, min(size-pos, 1<<20))
+	k.buf = make([]byte, 0, min(max(size-pos, 0), 1<<20)) // its own: not freed
 	for {
 		h, batch, at, err := k.stepIntact()
 		var corrupt *CorruptError

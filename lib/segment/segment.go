@@ -156,6 +156,7 @@ func (s *Segment) rebuildIndexes(reason error) error {
 	defer h.Release()
 	b := newIndexBuilder(s.env, s.base, nil)
 	w := newWalker(s.LogPath(), h, 0, size, s.base)
+	defer w.free()
 	for {
 		header, pos, err := w.step()
 		var corrupt *CorruptError

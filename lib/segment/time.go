@@ -33,6 +33,7 @@ func (s *Segment) LocateTime(timestamp, from, limit int64) (Batch, error) {
 		return Batch{}, err
 	}
 	w := newWalker(s.LogPath(), h, pos, limit, s.base)
+	defer w.free()
 	return walkTo(w, func(header record.Header) bool {
 		return header.LastOffset() >= from && header.MaxTimestamp >= timestamp
 	})
@@ -74,6 +75,7 @@ func (s *Segment) LocateLatest(limit int64) (Batch, error) {
 		}
 	}
 	w := newWalker(s.LogPath(), h, pos, limit, s.base)
+	defer w.free()
 	latest := Batch{Pos: -1}
 	_, err = walkTo(w, func(header record.Header) bool {
 		if latest.Pos < 0 || header.MaxTimestamp > latest.Header.MaxTimestamp {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"sync"
 
 	"logkit/lib/record"
 )
@@ -26,8 +27,21 @@ type walker struct {
 	start int64 // position of buf in the file
 }
 
+// newWalker begins at pos, where the next batch may have the id next. Free it after use.
 func newWalker(path string, r io.ReaderAt, pos, end, next int64) *walker {
-	return &walker{path: path, r: r, pos: pos, end: end, next: next}
+	w := walkers.Get().(*walker)
+	*w = walker{path: path, r: r, pos: pos, end: end, next: next, buf: w.buf[:0]}
+	return w
+}
+
+// walkers keeps walkers with the buffer of a usual walk.
+var walkers = sync.Pool{New: func() any { return &walker{buf: make([]byte, 0, chunk)} }}
+
+// free gives the walker, and what bytes returned, away.
+func (w *walker) free() {
+	if cap(w.buf) == chunk {
+		walkers.Put(w)
+	}
 }
 
 // step returns the header of the batch at pos and where that batch begins, and moves behind it. io.EOF: the walk has
@@ -124,11 +138,13 @@ func (w *walker) resync() (ok bool, err error) {
 		if err != nil {
 			return false, err
 		}
-		if h, err := record.ParseHeader(b); err != nil || w.check(h) != nil {
+		if h, bad := record.ParseHeader(b); bad != nil || w.check(h) != nil {
 			continue
 		}
 		probe := newWalker(w.path, w.r, w.pos, w.end, w.next)
-		if _, _, _, err := probe.stepIntact(); err == nil {
+		_, _, _, err = probe.stepIntact()
+		probe.free()
+		if err == nil {
 			return true, nil
 		}
 	}
