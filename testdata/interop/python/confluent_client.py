@@ -1,0 +1,118 @@
+"""confluent-kafka, which is librdkafka's."""
+
+from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
+from confluent_kafka.admin import AdminClient, ConfigResource, NewPartitions, NewTopic
+
+import serve
+
+
+class Client:
+    def __init__(self):
+        self.producers = {}
+
+    def open(self, producer, brokers, codec, acks):
+        self.producers[producer] = Producer({
+            "bootstrap.servers": brokers, "compression.type": codec, "acks": acks,
+            "linger.ms": 20, "batch.num.messages": 100000, "queue.buffering.max.messages": 200000,
+            "retry.backoff.ms": 50, "reconnect.backoff.ms": 20, "reconnect.backoff.max.ms": 100,
+            "max.in.flight.requests.per.connection": 1,  # order without idempotence
+        })
+
+    def send(self, producer, topic, partition, records):
+        p = self.producers[producer]
+        ids, errors = [serve.NONE] * len(records), []
+
+        def delivered(i):
+            def report(err, message):
+                if err is not None:
+                    errors.append(err)
+                elif message.offset() is not None and message.offset() >= 0:
+                    ids[i] = message.offset()
+            return report
+
+        for i, r in enumerate(records):
+            key, value, headers = serve.fields(r)
+            p.produce(topic, value, key, partition, on_delivery=delivered(i), timestamp=r["time"], headers=headers)
+        p.flush()
+        return {"ids": ids, "error": str(errors[0]) if errors else ""}
+
+    def close(self, producer):
+        self.producers.pop(producer).flush()
+
+    def read(self, brokers, topic, partition, start, until):
+        c = consumer(brokers)
+        offset = {serve.START: -2}.get(start, start)
+        c.assign([TopicPartition(topic, partition, offset)])
+        until, records = serve.decode(until), []
+        try:
+            while True:
+                m = c.poll(1)
+                if m is None:
+                    continue
+                if m.error():
+                    if m.error().code() == KafkaError._PARTITION_EOF:
+                        if until is None:
+                            return records
+                        continue
+                    if until is not None and m.error().retriable() or m.error().code() in TRANSIENT:
+                        continue
+                    raise KafkaException(m.error())
+                records.append(serve.record(m.offset(), m.timestamp()[1], m.key(), m.value(), m.headers()))
+                if until is not None and m.value() == until:
+                    return records
+        finally:
+            c.close()
+
+    def times(self, brokers, topic, partition, times):
+        c = consumer(brokers)
+        try:
+            low, high = c.get_watermark_offsets(TopicPartition(topic, partition))
+            places = {serve.START: low, serve.END: high}
+            return [places[t] if t in places else c.offsets_for_times([TopicPartition(topic, partition, t)])[0].offset
+                    for t in times]
+        finally:
+            c.close()
+
+    def create(self, brokers, topic, partitions, config):
+        admin = AdminClient({"bootstrap.servers": brokers})
+        wait(admin.create_topics([NewTopic(topic, partitions, 1, config=config)]))
+
+    def grow(self, brokers, topic, partitions):
+        wait(AdminClient({"bootstrap.servers": brokers}).create_partitions([NewPartitions(topic, partitions)]))
+
+    def configure(self, brokers, topic, config):
+        resource = ConfigResource(ConfigResource.Type.TOPIC, topic, set_config=config)
+        wait(AdminClient({"bootstrap.servers": brokers}).alter_configs([resource]))
+
+    def config(self, brokers, topic):
+        admin = AdminClient({"bootstrap.servers": brokers})
+        answers = admin.describe_configs([ConfigResource(ConfigResource.Type.TOPIC, topic)])
+        return {name: entry.value for f in answers.values() for name, entry in f.result().items()}
+
+    def delete(self, brokers, topic):
+        wait(AdminClient({"bootstrap.servers": brokers}).delete_topics([topic]))
+
+    def topics(self, brokers):
+        listed = AdminClient({"bootstrap.servers": brokers}).list_topics(timeout=20).topics
+        return {name: len(t.partitions) for name, t in listed.items()}
+
+
+# A reader that follows goes on after these; they tell of a broker that is away.
+TRANSIENT = {KafkaError._TRANSPORT, KafkaError._ALL_BROKERS_DOWN, KafkaError._RESOLVE}
+
+
+def consumer(brokers):
+    return Consumer({
+        "bootstrap.servers": brokers, "group.id": "unused", "enable.auto.commit": False, "enable.partition.eof": True,
+        "auto.offset.reset": "error", "check.crcs": True, "fetch.wait.max.ms": 50, "fetch.error.backoff.ms": 50,
+        "reconnect.backoff.ms": 20, "reconnect.backoff.max.ms": 100,
+    })
+
+
+def wait(futures):
+    for f in futures.values():
+        f.result()
+
+
+if __name__ == "__main__":
+    serve.serve(Client())
