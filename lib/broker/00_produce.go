@@ -61,10 +61,12 @@ type producing struct {
 	version int16
 	acks    int16
 	answer  *produceAnswer
+	largest int32 // batch of the topic, in bytes
 	refused error // the first error
 }
 
 func (p *producing) topic(t *kmsg.ProduceRequestTopic) {
+	p.largest = p.broker.largestBatch(t.Topic)
 	topic := kmsg.NewProduceResponseTopic()
 	topic.Topic = strings.Clone(t.Topic) // the request's points into the frame
 	topic.Partitions = make([]kmsg.ProduceResponseTopicPartition, len(t.Partitions))
@@ -94,7 +96,7 @@ func (p *producing) partition(topic string, in kmsg.ProduceRequestTopicPartition
 	if p.version < 3 {
 		return kerr.UnsupportedForMessageFormat
 	}
-	header, err := p.broker.check(in.Records)
+	header, err := p.broker.check(in.Records, p.largest)
 	if err != nil {
 		return err
 	}
@@ -114,12 +116,20 @@ func (p *producing) partition(topic string, in kmsg.ProduceRequestTopicPartition
 	return nil
 }
 
-// check validates a batch. As that may need maxDecompressed bytes, and a processor, there are no more at the same time
+// largestBatch is how many bytes a batch of a topic may have: what is set for the topic counts before what is for all.
+func (b *Broker) largestBatch(topic string) int32 {
+	if own := b.options.Dir.MaxMessageBytes(topic); own > 0 {
+		return own
+	}
+	return b.options.MaxMessageBytes
+}
+
+// check validates a batch of at most largest bytes. As that may need maxDecompressed bytes, and a processor, there are no more at the same time
 // than there are processors.
-func (b *Broker) check(batch []byte) (record.Header, error) {
+func (b *Broker) check(batch []byte, largest int32) (record.Header, error) {
 	b.checking <- struct{}{}
 	defer func() { <-b.checking }()
-	return record.Validate(batch, record.Limits{MaxBytes: b.options.MaxMessageBytes, MaxDecompressed: maxDecompressed})
+	return record.Validate(batch, record.Limits{MaxBytes: largest, MaxDecompressed: maxDecompressed})
 }
 
 // refuse puts an error into the answer for a partition.

@@ -1,7 +1,6 @@
 package broker
 
 import (
-	"errors"
 	"log/slog"
 
 	"github.com/twmb/franz-go/pkg/kerr"
@@ -54,7 +53,7 @@ func (b *Broker) listOffset(topic string, in *kmsg.ListOffsetsRequestTopicPartit
 	}
 	place, found, err := locate(log, in.Timestamp)
 	switch {
-	case errors.Is(err, commitlog.ErrDeleted):
+	case err != nil && b.gone(partitionKey{topic, in.Partition}, log):
 		out.ErrorCode = kerr.UnknownTopicOrPartition.Code
 	case err != nil:
 		b.unreadable(partitionKey{topic, in.Partition}, err)

@@ -1,6 +1,7 @@
 package broker
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 
@@ -15,23 +16,29 @@ import (
 //   - A topic has those that producers and tools look for, such as max.message.bytes, and a broker its own. A broker is
 //     named by its id; without a name the defaults of the whole cluster are meant, of which there are none.
 //   - Null asks for all names, a list for those in it that exist.
-//   - Everything is read-only here. The source is the static configuration where a value is not the default.
+//   - The source is the topic where something has been set for it, and else the static configuration where a value is
+//     not the default. What is the broker's is read-only.
 //   - v0 tells whether a value is the default. v1 adds the source instead, and what the value falls back to (synonyms),
 //     v3 the type and, on request, a sentence on it, v4 is flexible.
-//   - UNKNOWN_TOPIC_OR_PARTITION, INVALID_TOPIC_EXCEPTION, or INVALID_REQUEST for another broker or kind of resource.
+//   - UNKNOWN_TOPIC_OR_PARTITION, INVALID_TOPIC_EXCEPTION, or INVALID_REQUEST for another broker or kind of resource, and
+//     for one that is named twice: so an answer is no larger than all that there is to tell.
 func handleDescribeConfigs(c *conn, request kmsg.Request, correlation int32) (answer, error) {
 	req := request.(*kmsg.DescribeConfigsRequest)
 	resp := req.ResponseKind().(*kmsg.DescribeConfigsResponse)
+	twice := repeated(req.Resources, func(r *kmsg.DescribeConfigsRequestResource) string {
+		return resourceName(r.ResourceType, r.ResourceName)
+	})
 	for i := range req.Resources {
-		resp.Resources = append(resp.Resources, c.broker.describeConfigs(req, &req.Resources[i]))
+		r := &req.Resources[i]
+		resp.Resources = append(resp.Resources, c.broker.describeConfigs(req, r, twice[resourceName(r.ResourceType, r.ResourceName)]))
 	}
 	return respond(resp, correlation)
 }
 
-func (b *Broker) describeConfigs(req *kmsg.DescribeConfigsRequest, r *kmsg.DescribeConfigsRequestResource) kmsg.DescribeConfigsResponseResource {
+func (b *Broker) describeConfigs(req *kmsg.DescribeConfigsRequest, r *kmsg.DescribeConfigsRequestResource, again bool) kmsg.DescribeConfigsResponseResource {
 	out := kmsg.NewDescribeConfigsResponseResource()
 	out.ResourceType, out.ResourceName = r.ResourceType, r.ResourceName
-	settings, code := b.settingsOf(r)
+	settings, code := b.settingsOf(r, again)
 	if code != nil {
 		out.ErrorCode, out.ErrorMessage = code.Code, &code.Description
 		return out
@@ -44,7 +51,10 @@ func (b *Broker) describeConfigs(req *kmsg.DescribeConfigsRequest, r *kmsg.Descr
 	return out
 }
 
-func (b *Broker) settingsOf(r *kmsg.DescribeConfigsRequestResource) ([]setting, *kerr.Error) {
+func (b *Broker) settingsOf(r *kmsg.DescribeConfigsRequestResource, again bool) ([]setting, *kerr.Error) {
+	if again {
+		return nil, kerr.InvalidRequest
+	}
 	switch r.ResourceType {
 	case kmsg.ConfigResourceTypeTopic:
 		if logdir.ValidTopic(r.ResourceName) != nil {
@@ -53,7 +63,7 @@ func (b *Broker) settingsOf(r *kmsg.DescribeConfigsRequestResource) ([]setting, 
 		if _, ok := b.options.Dir.Topic(r.ResourceName); !ok {
 			return nil, kerr.UnknownTopicOrPartition
 		}
-		return b.topicSettings(), nil
+		return b.topicSettings(b.options.Dir.Settings(r.ResourceName)), nil
 	case kmsg.ConfigResourceTypeBroker:
 		switch r.ResourceName {
 		case "":
@@ -70,7 +80,7 @@ func (s *setting) describe(req *kmsg.DescribeConfigsRequest) kmsg.DescribeConfig
 	out.Name, out.Value, out.ConfigType = s.name, &s.value, s.kind
 	out.Source = s.source()
 	out.IsDefault = out.Source == kmsg.ConfigSourceDefaultConfig
-	out.ReadOnly = true
+	out.ReadOnly = s.broker == ""
 	if req.IncludeSynonyms {
 		out.ConfigSynonyms = s.synonyms()
 	}
@@ -81,19 +91,20 @@ func (s *setting) describe(req *kmsg.DescribeConfigsRequest) kmsg.DescribeConfig
 }
 
 // synonyms are the value, and what it would be if it were not set: in the order in which they count.
-func (s *setting) synonyms() []kmsg.DescribeConfigsResponseResourceConfigConfigSynonym {
-	name := s.name
-	if s.broker != "" {
-		name = s.broker
-	}
-	synonym := func(value *string, source kmsg.ConfigSource) kmsg.DescribeConfigsResponseResourceConfigConfigSynonym {
+func (s *setting) synonyms() (all []kmsg.DescribeConfigsResponseResourceConfigConfigSynonym) {
+	add := func(name string, value *string, source kmsg.ConfigSource) {
 		y := kmsg.NewDescribeConfigsResponseResourceConfigConfigSynonym()
 		y.Name, y.Value, y.Source = name, value, source
-		return y
+		all = append(all, y)
 	}
-	last := synonym(&s.standard, kmsg.ConfigSourceDefaultConfig)
-	if s.source() == kmsg.ConfigSourceDefaultConfig {
-		return []kmsg.DescribeConfigsResponseResourceConfigConfigSynonym{last}
+	brokers, name := &s.value, cmp.Or(s.broker, s.name)
+	if s.own {
+		add(s.name, &s.value, kmsg.ConfigSourceDynamicTopicConfig)
+		brokers = &s.inherits
 	}
-	return []kmsg.DescribeConfigsResponseResourceConfigConfigSynonym{synonym(&s.value, s.source()), last}
+	if source := s.brokerSource(*brokers); source != kmsg.ConfigSourceDefaultConfig {
+		add(name, brokers, source)
+	}
+	add(name, &s.standard, kmsg.ConfigSourceDefaultConfig)
+	return all
 }

@@ -33,7 +33,8 @@ func newAPITable(rows []api) *apiTable {
 // standardAPIs is the table of every broker. The reasons for the lower bounds that look too low: librdkafka sends plain
 // instead of compressed batches when Produce starts above 0, speaks the old message format when Fetch starts above 4,
 // and does not use lz4 without FindCoordinator 0. The upper bounds stop where the next version would need something
-// that is not here: transactions (Produce 12), topic ids (Fetch 13, Metadata 10), batched groups (FindCoordinator 4).
+// that is not here: transactions (Produce 12), topic ids (Fetch 13, Metadata 10, CreateTopics 7, DeleteTopics 6), batched
+// groups (FindCoordinator 4).
 func standardAPIs() []api {
 	return []api{
 		{kmsg.Produce, 0, 11, handleProduce},
@@ -42,7 +43,15 @@ func standardAPIs() []api {
 		{kmsg.Metadata, 0, 9, handleMetadata},
 		{kmsg.FindCoordinator, 0, 3, handleFindCoordinator},
 		{kmsg.ApiVersions, 0, 3, handleAPIVersions},
+		{kmsg.CreateTopics, 0, 6, handleCreateTopics},
+		{kmsg.DeleteTopics, 0, 5, handleDeleteTopics},
+		{kmsg.DeleteRecords, 0, 2, handleDeleteRecords},
 		{kmsg.DescribeConfigs, 0, 4, handleDescribeConfigs},
+		{kmsg.AlterConfigs, 0, 2, handleAlterConfigs},
+		{kmsg.DescribeLogDirs, 0, 4, handleDescribeLogDirs},
+		{kmsg.CreatePartitions, 0, 3, handleCreatePartitions},
+		{kmsg.IncrementalAlterConfigs, 0, 1, handleIncrementalAlterConfigs},
+		{kmsg.DescribeCluster, 0, 0, handleDescribeCluster},
 	}
 }
 

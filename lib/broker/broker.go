@@ -29,6 +29,8 @@ type Broker struct {
 	checking   chan struct{} // a place for each batch being checked
 	send       sendFunc      // replaced by tests
 
+	maxNewPartitions int32 // maxNewPartitions, but for tests
+
 	polls atomic.Int64 // fetches that wait for records
 
 	// hard ends everything that still waits, after the time for an orderly end is over.
@@ -60,7 +62,9 @@ func New(options Options) (*Broker, error) {
 		complaints: complaints{logger: options.Logger, allowed: complaintBurst, since: time.Now()},
 		checking:   make(chan struct{}, runtime.GOMAXPROCS(0)),
 		send:       sendFile,
-		conns:      make(map[*conn]struct{}),
+
+		maxNewPartitions: maxNewPartitions,
+		conns:            make(map[*conn]struct{}),
 	}
 	b.hard, b.stopHard = context.WithCancel(context.Background())
 	return b, nil

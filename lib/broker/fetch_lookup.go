@@ -99,7 +99,7 @@ func (p *fetchPart) look(b *Broker, room int64, first bool) {
 	switch {
 	case errors.Is(err, commitlog.ErrOutOfRange):
 		p.code = kerr.OffsetOutOfRange.Code
-	case errors.Is(err, commitlog.ErrDeleted):
+	case err != nil && b.gone(p.key, p.log):
 		p.fail(kerr.UnknownTopicOrPartition)
 	case err != nil:
 		b.unreadable(p.key, fmt.Errorf("at id %d: %w", p.id, err))

@@ -2,6 +2,7 @@ package broker
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"strconv"
 	"time"
@@ -9,6 +10,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"logkit/lib/commitlog"
+	"logkit/lib/logdir"
 )
 
 // setting is a value in force, under the name that Kafka has for it.
@@ -17,13 +19,23 @@ type setting struct {
 	kind     kmsg.ConfigType
 	value    string
 	standard string // what it is when nobody says anything
-	broker   string // of a topic's setting: the broker's setting that it follows, if any
+	broker   string // of a topic's setting: the broker's setting that it follows
+	own      bool   // of a topic's setting: it does not follow the broker
+	inherits string // the value that it would have if it did
 	doc      string
 }
 
 // source tells where the value comes from, as far as this broker knows.
 func (s *setting) source() kmsg.ConfigSource {
-	if s.value == s.standard {
+	if s.own {
+		return kmsg.ConfigSourceDynamicTopicConfig
+	}
+	return s.brokerSource(s.value)
+}
+
+// brokerSource tells where the broker has a value from.
+func (s *setting) brokerSource(value string) kmsg.ConfigSource {
+	if value == s.standard {
 		return kmsg.ConfigSourceDefaultConfig
 	}
 	return kmsg.ConfigSourceStaticBrokerConfig
@@ -50,7 +62,8 @@ func (s setting) follows(topicName string) setting {
 
 // logSettings are those of the broker that every topic follows.
 type logSettings struct {
-	segmentBytes, segmentAge, flushMessages, flushInterval, retention, retentionBytes, maxMessage, cleanup, compression, timestamps setting
+	segmentBytes, segmentAge, flushMessages, flushInterval, retention, retentionBytes, maxMessage, cleanup, compression, timestamps,
+	insync setting
 }
 
 func (b *Broker) logSettings() logSettings {
@@ -75,6 +88,7 @@ func (b *Broker) logSettings() logSettings {
 		compression: text("compression.type", kmsg.ConfigTypeString, "producer", "producer", "Batches are stored as they come."),
 		timestamps: text("log.message.timestamp.type", kmsg.ConfigTypeString, "CreateTime", "CreateTime",
 			"Timestamps are the producer's."),
+		insync: number("min.insync.replicas", kmsg.ConfigTypeInt, 1, 1, "Copies that must have a record before its producer is told."),
 	}
 }
 
@@ -86,21 +100,43 @@ func limit(n int64) int64 {
 	return n
 }
 
-// topicSettings are the same for all topics.
-func (b *Broker) topicSettings() []setting {
+// topicSettings are those of a topic, of which some may have been set for itself.
+func (b *Broker) topicSettings(own logdir.Settings) []setting {
 	l := b.logSettings()
-	return []setting{
+	all := []setting{
 		l.cleanup.follows("cleanup.policy"),
 		l.compression.follows("compression.type"),
 		l.flushMessages.follows("flush.messages"),
 		l.flushInterval.follows("flush.ms"),
 		l.maxMessage.follows("max.message.bytes"),
 		l.timestamps.follows("message.timestamp.type"),
+		l.insync.follows("min.insync.replicas"),
 		l.retentionBytes.follows("retention.bytes"),
 		l.retention.follows("retention.ms"),
 		l.segmentBytes.follows("segment.bytes"),
 		l.segmentAge.follows("segment.ms"),
 	}
+	for i := range all {
+		s := &all[i]
+		s.inherits = s.value
+		if value, ok := own[s.name]; ok {
+			s.own, s.value = true, value
+		}
+	}
+	return all
+}
+
+// checkSettings tells whether a topic can be given those settings here. The error is a *logdir.SettingError.
+func (b *Broker) checkSettings(s logdir.Settings) error {
+	if err := s.Check(); err != nil {
+		return err
+	}
+	const name = "max.message.bytes"
+	if n, err := strconv.Atoi(s[name]); err == nil && n >= b.options.MaxRequestBytes {
+		return &logdir.SettingError{Name: name, Value: s[name],
+			Reason: fmt.Sprintf("a batch must fit into a request, and the largest that is taken has %d bytes", b.options.MaxRequestBytes)}
+	}
+	return nil
 }
 
 func (b *Broker) brokerSettings() []setting {

@@ -35,7 +35,7 @@ func (d *Dir) Create(topic string, partitions int32, s Settings) error {
 }
 
 // AddPartitions gives a topic more partitions, up to the given number of them. It is durable on return. Errors:
-// ErrNoTopic, a number that is not higher than before, or what the file system said.
+// ErrNoTopic, ErrFewer when the number is not higher than before, or what the file system said.
 func (d *Dir) AddPartitions(topic string, partitions int32) error {
 	d.creating.Lock()
 	defer d.creating.Unlock()
@@ -44,7 +44,7 @@ func (d *Dir) AddPartitions(topic string, partitions int32) error {
 		return fmt.Errorf("topic %q: %w", topic, ErrNoTopic)
 	}
 	if partitions <= t.Partitions {
-		return fmt.Errorf("topic %q: %d partitions, it has %d", topic, partitions, t.Partitions)
+		return fmt.Errorf("topic %q: %d partitions, it has %d: %w", topic, partitions, t.Partitions, ErrFewer)
 	}
 	return d.createPartitions(topic, t.Partitions, partitions)
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
+	"sync"
 
 	"logkit/lib/commitlog"
 )
@@ -20,7 +21,7 @@ const maxFileName = 255
 // Delete removes a topic and its records. When it returns nil, the topic is gone for good: its directories have been
 // renamed, durably; their files are deleted then too, and what cannot be, or a crash leaves of them, goes at the next
 // Open. Readers and waiting producers get commitlog.ErrDeleted. Errors: ErrNoTopic, or what the file system said to the
-// renaming; then the topic is still there.
+// renaming; then the topic is there again.
 func (d *Dir) Delete(topic string) error {
 	d.creating.Lock()
 	defer d.creating.Unlock()
@@ -31,15 +32,13 @@ func (d *Dir) Delete(topic string) error {
 	if !ok {
 		return fmt.Errorf("topic %q: %w", topic, ErrNoTopic)
 	}
-	// Nobody may find the logs any more when their files are no longer where they look for them.
+	// Nobody may find the logs, or write to one, any more when their files are not where they were.
 	logs := d.forget(t)
+	abandon(logs)
 	doomed, err := d.setAside(t, logs)
 	if err != nil {
 		d.bringBack(logs, doomed)
 		return fmt.Errorf("topic %q: %w", topic, err)
-	}
-	for _, log := range logs {
-		log.Abandon()
 	}
 	// What is left behind here is found, and not believed, by the next Create or Open.
 	err = errors.Join(d.forgetMarks(d.has), d.saveSettings(topic, nil), d.removeAll(doomed))
@@ -47,6 +46,15 @@ func (d *Dir) Delete(topic string) error {
 		d.options.Logger.Error("a deleted topic has left something behind", "topic", topic, "reason", err)
 	}
 	return nil
+}
+
+// abandon ends the logs all at once: who waits for one need not wait for the flush of another.
+func abandon(logs map[partition]*commitlog.Log) {
+	var all sync.WaitGroup
+	for _, log := range logs {
+		all.Go(log.Abandon)
+	}
+	all.Wait()
 }
 
 // setAside renames the directories of a topic. The highest partition goes first: after a crash in between, what is left
@@ -67,20 +75,42 @@ func (d *Dir) setAside(t Topic, logs map[partition]*commitlog.Log) (doomed map[p
 	return doomed, d.fsys.SyncDir(d.path)
 }
 
-// bringBack undoes setAside and forget. A directory that does not come back is lost, and so is its log.
+// bringBack undoes setAside and forget: the logs are opened once more. One that cannot be is missing until the next Open,
+// or lost when its directory does not come back.
 func (d *Dir) bringBack(logs map[partition]*commitlog.Log, doomed map[partition]string) {
-	for p, name := range doomed {
-		if err := d.fsys.Rename(name, filepath.Join(d.path, p.dir())); err != nil {
-			d.options.Logger.Error("partition half deleted", "dir", name, "reason", err)
-			logs[p].Abandon()
-			delete(logs, p)
+	for p := range logs {
+		if err := d.bringBackOne(p, doomed[p]); err != nil {
+			d.options.Logger.Error("partition half deleted", "dir", filepath.Join(d.path, p.dir()), "reason", err)
 		}
+	}
+}
+
+func (d *Dir) bringBackOne(p partition, doomed string) error {
+	dir := filepath.Join(d.path, p.dir())
+	if doomed != "" {
+		if err := d.fsys.Rename(doomed, dir); err != nil {
+			return err
+		}
+	}
+	log, err := commitlog.Open(d.env, dir, d.logOptions(p), d.knownMarks().of(p))
+	if err != nil {
+		return err
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	for p, log := range logs {
-		d.add(p, log)
-	}
+	d.add(p, log)
+	return nil
+}
+
+// knownMarks are the checkpoint files as they were last written.
+func (d *Dir) knownMarks() (m marks) {
+	d.startsMu.Lock()
+	m.starts = d.starts
+	d.startsMu.Unlock()
+	d.checkpoints.Lock()
+	m.points = d.written
+	d.checkpoints.Unlock()
+	return m
 }
 
 // doomed is the name of the directory of a deleted partition: the old one, cut where it would be too long, a dot, a

@@ -20,6 +20,8 @@ var (
 	ErrExists = errors.New("topic exists")
 	// ErrNoTopic: there is no such topic.
 	ErrNoTopic = errors.New("no such topic")
+	// ErrFewer: a topic never gets fewer partitions than it has.
+	ErrFewer = errors.New("not more partitions than there are")
 	// ErrLocked: another process works in the directory.
 	ErrLocked = vfs.ErrLocked
 )
