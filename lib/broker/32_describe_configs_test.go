@@ -4,10 +4,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"logkit/lib/commitlog"
+	"logkit/lib/logdir"
 )
 
 func describeRequest(version int16, kind kmsg.ConfigResourceType, name string, configs []string) *kmsg.DescribeConfigsRequest {
@@ -110,6 +112,62 @@ func TestDescribeConfigsOf(t *testing.T) {
 		got := c.ask(describeRequest(4, test.kind, test.resource, test.configs)).(*kmsg.DescribeConfigsResponse).Resources[0]
 		if got.ErrorCode != test.code || len(got.Configs) != test.count {
 			t.Errorf("%s: error %d, %d configs; want %d, %d", test.name, got.ErrorCode, len(got.Configs), test.code, test.count)
+		}
+	}
+}
+
+// TestDescribeOwnSettings: what is set for a topic is told with its source, and what it would be without it.
+func TestDescribeOwnSettings(t *testing.T) {
+	s := serve(t, setup{options: func(o *Options) { o.MaxMessageBytes = 5000 }})
+	s.topic("t", 1)
+	if err := s.dir.SetSettings("t", logdir.Settings{"max.message.bytes": "70", "retention.ms": "-1"}); err != nil {
+		t.Fatal(err)
+	}
+	type synonym struct {
+		Name, Value string
+		Source      kmsg.ConfigSource
+	}
+	const own, fromFile, standard = kmsg.ConfigSourceDynamicTopicConfig, kmsg.ConfigSourceStaticBrokerConfig, kmsg.ConfigSourceDefaultConfig
+	for _, test := range []struct {
+		name string
+		want []synonym
+	}{
+		{"max.message.bytes", []synonym{{"max.message.bytes", "70", own}, {"message.max.bytes", "5000", fromFile}, {"message.max.bytes", "1048576", standard}}},
+		{"retention.ms", []synonym{{"retention.ms", "-1", own}, {"log.retention.ms", "-1", fromFile}, {"log.retention.ms", "604800000", standard}}},
+		{"flush.ms", []synonym{{"log.flush.interval.ms", "50", standard}}},
+	} {
+		for version := int16(0); version <= 4; version++ {
+			resp := s.dial().ask(describeRequest(version, kmsg.ConfigResourceTypeTopic, "t", []string{test.name})).(*kmsg.DescribeConfigsResponse)
+			got := resp.Resources[0].Configs[0]
+			if *got.Value != test.want[0].Value || got.ReadOnly {
+				t.Errorf("v%d: %s = %s, read-only %v", version, test.name, *got.Value, got.ReadOnly)
+			}
+			if version == 0 {
+				if got.IsDefault != (test.want[0].Source == standard) {
+					t.Errorf("v0: %s: default %v", test.name, got.IsDefault)
+				}
+				continue
+			}
+			var synonyms []synonym
+			for _, y := range got.ConfigSynonyms {
+				synonyms = append(synonyms, synonym{y.Name, *y.Value, y.Source})
+			}
+			if diff := cmp.Diff(test.want, synonyms); diff != "" || got.Source != test.want[0].Source {
+				t.Errorf("v%d: %s from %v (-want +got):\n%s", version, test.name, got.Source, diff)
+			}
+		}
+	}
+}
+
+// TestDescribeConfigsTwice: an answer does not grow with repetitions.
+func TestDescribeConfigsTwice(t *testing.T) {
+	s := serve(t, setup{})
+	s.topic("t", 1)
+	req := describeRequest(4, kmsg.ConfigResourceTypeTopic, "t", nil)
+	req.Resources = append(req.Resources, req.Resources[0])
+	for i, got := range s.dial().ask(req).(*kmsg.DescribeConfigsResponse).Resources {
+		if got.ErrorCode != kerr.InvalidRequest.Code || len(got.Configs) != 0 {
+			t.Errorf("resource %d: error %d, %d settings", i, got.ErrorCode, len(got.Configs))
 		}
 	}
 }
