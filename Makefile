@@ -16,12 +16,12 @@ VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unkn
 BUILD    = CGO_ENABLED=0 $(GO) build -trimpath -tags urfave_cli_no_docs \
            -ldflags '-s -w -X logkit/lib/cli.Version=$(VERSION)'
 
-TOOLS := $(notdir $(wildcard cmd/*))
+TOOLS := $(patsubst cmd/%/main.go,%,$(wildcard cmd/*/main.go))
 BINS  := $(addprefix bin/,$(TOOLS))
 
 all: build
 
-help:
+help: ## this list
 	@sed -n 's/^\([a-z]*\): .*## /\1\t/p' $(MAKEFILE_LIST)
 
 build: $(BINS) ## the tools, into bin/
@@ -35,6 +35,7 @@ demo: build ## start a broker, send a real log through it, and show what happens
 
 test: packages ## everything, under the race detector
 	$(GO) test -race -timeout 20m ./...
+	$(GO) test -C testdata/interop -timeout 10m ./...
 
 race: test
 
@@ -45,6 +46,7 @@ lint: ## formatting, vet, staticcheck, shell scripts, manual pages
 	@unformatted=$$(gofmt -l cmd lib); test -z "$$unformatted" || { echo "gofmt would change:" $$unformatted >&2; exit 1; }
 	$(GO) vet ./...
 	$(GO) tool -modfile=testdata/lint/go.mod staticcheck ./...
+	shellcheck testdata/demo testdata/debian/install .ci/run
 	mandoc -T lint -W warning man/*.[1-8]
 
 check: packages lint test ## what must be green before a change goes in
@@ -66,7 +68,7 @@ soak: packages ## the long runs
 docs: ## write the completions again from the flags
 	$(GO) test ./cmd/... -run Docs -update
 
-install: build ## into DESTDIR/PREFIX
+install: build ## the tools, manual pages and completions, into DESTDIR/PREFIX
 	install -d $(DESTDIR)$(BINDIR) $(DESTDIR)$(SBINDIR) $(DESTDIR)$(BASHDIR) $(DESTDIR)$(ZSHDIR) $(DESTDIR)$(FISHDIR)
 	@set -e; for tool in $(TOOLS); do \
 		case $$tool in logd) dir=$(SBINDIR) ;; *) dir=$(BINDIR) ;; esac; \
@@ -81,7 +83,7 @@ install: build ## into DESTDIR/PREFIX
 		install -m 644 $$page $$section/; \
 	done
 
-uninstall:
+uninstall: ## what install has put there
 	@set -e; for tool in $(TOOLS); do \
 		rm -f $(DESTDIR)$(BINDIR)/$$tool $(DESTDIR)$(SBINDIR)/$$tool $(DESTDIR)$(BASHDIR)/$$tool \
 			$(DESTDIR)$(ZSHDIR)/_$$tool $(DESTDIR)$(FISHDIR)/$$tool.fish; \
