@@ -21,14 +21,15 @@ const (
 	kcatMessageEnd = "\x1e\x1e"
 )
 
-// Sends is about -Z, which makes what is empty null: key and value alike. A header without a name is not taken.
+// Sends is about -Z, which makes what is empty null, key and value alike; a message without a key and with nothing in
+// its value is skipped. A header must have a name.
 func (Kcat) Sends(r Record) bool {
 	for _, h := range r.Headers {
 		if h.Name == "" || bytes.ContainsRune(h.Value, 0) {
 			return false
 		}
 	}
-	return r.Key == nil || r.Value != nil || len(r.Key) > 0
+	return len(r.Key) > 0 || len(r.Value) > 0 || r.Key != nil && r.Value != nil
 }
 
 // Sent has no time of ours: kcat has no option for it.

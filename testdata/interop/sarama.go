@@ -27,7 +27,8 @@ func saramaConfig() *sarama.Config {
 	config.Consumer.Return.Errors = true
 	config.Consumer.Retry.Backoff = 50 * time.Millisecond
 	config.Consumer.MaxWaitTime = 100 * time.Millisecond
-	config.Consumer.Fetch.Default = 16 << 20
+	// Both, so that what it takes for a batch that does not fit is an error instead of a loop.
+	config.Consumer.Fetch.Default, config.Consumer.Fetch.Max = 16<<20, 16<<20
 	return config
 }
 

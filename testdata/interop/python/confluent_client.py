@@ -41,8 +41,10 @@ class Client:
 
     def read(self, brokers, topic, partition, start, until):
         c = consumer(brokers)
-        offset = {serve.START: -2}.get(start, start)
-        c.assign([TopicPartition(topic, partition, offset)])
+        if start == serve.START:
+            # As OFFSET_BEGINNING it would ask half a second later, when it has found the leader.
+            start, _ = c.get_watermark_offsets(TopicPartition(topic, partition))
+        c.assign([TopicPartition(topic, partition, start)])
         until, records = serve.decode(until), []
         try:
             while True:
