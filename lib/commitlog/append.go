@@ -1,6 +1,7 @@
 package commitlog
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"time"
@@ -137,7 +138,10 @@ func (l *Log) roll() error {
 		return l.refused(err)
 	}
 	if err := sealed.Seal(); err != nil {
-		next.Abandon()
+		// The old segment may still be appended to: one behind it would cut off what comes.
+		if left := next.Discard(); left != nil {
+			return l.fail(errors.Join(err, left))
+		}
 		return l.refused(err)
 	}
 	l.install(next)

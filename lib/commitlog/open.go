@@ -126,7 +126,11 @@ func (l *Log) recover(bases []int64, from Checkpoint) error {
 	for i, base := range bases {
 		segments[i] = segment.Open(l.env, l.dir, base)
 	}
-	last := len(bases) - 1
+	segments, err := dropEmpty(segments)
+	if err != nil {
+		return err
+	}
+	last := len(segments) - 1
 	writer, found, err := segment.Recover(l.env, l.dir, bases[last], max(bases[last], from.RecoveryPoint))
 	if err != nil {
 		return err
@@ -143,6 +147,22 @@ func (l *Log) recover(bases []int64, from Checkpoint) error {
 	high := max(start, found.End)
 	l.begin(segments, writer, Positions{Start: start, HighWatermark: high, End: max(high, found.Next)})
 	return l.removeLeftovers()
+}
+
+// dropEmpty deletes empty segments at the end, except a first one. Roll may have failed, or died, when it had begun one,
+// and what was appended after that is in the segment before it.
+func dropEmpty(segments []*segment.Segment) ([]*segment.Segment, error) {
+	for last := len(segments) - 1; last > 0; last-- {
+		size, err := segments[last].Size()
+		if err != nil || size > 0 {
+			return segments, err
+		}
+		if err := segments[last].Remove(); err != nil {
+			return segments, err
+		}
+		segments = segments[:last]
+	}
+	return segments, nil
 }
 
 // removeLeftovers deletes the segments below the start that a crash has kept from being deleted.
@@ -219,7 +239,7 @@ func (l *Log) finish(good bool) (*Clean, error) {
 			return nil, l.writer.Abandon()
 		}
 		if err := l.writer.Seal(); err != nil {
-			return nil, err
+			return nil, errors.Join(err, l.writer.Abandon())
 		}
 	}
 	if !good {

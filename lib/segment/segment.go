@@ -183,11 +183,14 @@ func (s *Segment) rebuildIndexes(reason error) error {
 
 // saveIndexes replaces both index files, durably.
 func (s *Segment) saveIndexes(e *entries) error {
-	for suffix, data := range map[string][]byte{IndexSuffix: e.offsets, TimeIndexSuffix: e.times} {
-		if err := vfs.WriteFileAtomic(s.env.FS, s.path+suffix, data); err != nil {
+	for _, index := range []struct {
+		suffix string
+		data   []byte
+	}{{IndexSuffix, e.offsets}, {TimeIndexSuffix, e.times}} {
+		if err := vfs.WriteFileAtomic(s.env.FS, s.path+index.suffix, index.data); err != nil {
 			return fmt.Errorf("index of %s: %w", s.LogPath(), err)
 		}
-		s.env.Files.Forget(s.path + suffix)
+		s.env.Files.Forget(s.path + index.suffix)
 	}
 	return nil
 }

@@ -34,13 +34,21 @@ func Create(env *Env, dir string, base int64) (*Writer, error) {
 	if err != nil {
 		return nil, err
 	}
+	w := &Writer{Segment: s, file: file, index: newIndexBuilder(env, base, nil)}
 	if err := env.FS.SyncDir(filepath.Dir(s.path)); err != nil {
-		file.Close()
+		if left := w.Discard(); left != nil {
+			return nil, &TornError{Write: err, Cut: left}
+		}
 		return nil, err
 	}
-	w := &Writer{Segment: s, file: file, index: newIndexBuilder(env, base, nil)}
 	w.publish()
 	return w, nil
+}
+
+// Discard deletes the files of a segment that nothing has been appended to.
+func (w *Writer) Discard() error {
+	w.file.Close()
+	return w.Remove()
 }
 
 // Size is the number of bytes appended.
@@ -68,7 +76,7 @@ func (w *Writer) Append(batch []byte, h record.Header) error {
 	return nil
 }
 
-// TornError: a write was refused, and what it left behind could not be cut off.
+// TornError: a call was refused, and what it left behind could not be cut off or deleted.
 type TornError struct{ Write, Cut error }
 
 func (e *TornError) Error() string   { return fmt.Sprintf("%v; then %v", e.Write, e.Cut) }

@@ -174,10 +174,13 @@ func (f *FS) SetDescriptors(n int) {
 	f.descriptors = n
 }
 
-// Descriptors is how many files and locks are open.
+// Descriptors is how many files and locks are open: none after a crash.
 func (f *FS) Descriptors() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if f.crashed {
+		return 0
+	}
 	return len(f.open)
 }
 
