@@ -80,10 +80,11 @@ func (c *contents) survivor(r *rand.Rand) []byte {
 	if len(c.pending) == 0 {
 		return slices.Clone(c.disk)
 	}
-	length, longest := c.survivingLength(r)
-	out := resize(slices.Clone(c.disk), longest)
+	length := c.survivingLength(r)
+	out := slices.Clone(c.disk)
 	luck := chance(r)
 	for _, ch := range c.pending {
+		out = resize(out, max(len(out), ch.to))
 		for from := ch.from; from < ch.to; {
 			to := min(ch.to, (from/sectorSize+1)*sectorSize)
 			c.decide(r, luck, out, from, to)
@@ -110,19 +111,19 @@ func (c *contents) decide(r *rand.Rand, luck float64, out []byte, from, to int) 
 	}
 }
 
-// survivingLength picks the length of the file, and tells the largest that it has had.
-func (c *contents) survivingLength(r *rand.Rand) (length, longest int) {
+// survivingLength picks the length of the file.
+func (c *contents) survivingLength(r *rand.Rand) int {
 	shortest, longest := len(c.disk), len(c.disk)
 	for _, ch := range c.pending {
 		shortest, longest = min(shortest, ch.size), max(longest, ch.size)
 	}
 	switch r.IntN(4) {
 	case 0:
-		return len(c.disk), longest
+		return len(c.disk)
 	case 1:
-		return shortest + r.IntN(longest-shortest+1), longest
+		return shortest + r.IntN(longest-shortest+1)
 	}
-	return len(c.data), longest
+	return len(c.data)
 }
 
 // chance picks how likely a thing survives this time: none does, all do, or some.

@@ -131,6 +131,23 @@ func TestFailedSync(t *testing.T) {
 	}
 }
 
+// TestFailedSyncThenCut: what is cut off may never have reached the disk.
+func TestFailedSyncThenCut(t *testing.T) {
+	for seed := range uint64(50) {
+		fsys := crashfs.New(seed)
+		s := script{t, &fsys}
+		s.durable("f", "aa")
+		s.write("f", 2, "bbbb")
+		f, _ := fsys.OpenWrite("f")
+		fsys.Fail(crashfs.OpSync, "", 1, syscall.EIO)
+		f.Sync()
+		s.truncate("f", 1)
+		if got := state(t, fsys.Crash(crashfs.PowerLoss, seed)); !strings.HasPrefix(got, "f=a") {
+			t.Fatalf("on the disk: %q", got)
+		}
+	}
+}
+
 // TestDropCachesKeepsPending: what is pending is in memory alone and cannot be dropped.
 func TestDropCachesKeepsPending(t *testing.T) {
 	fsys := crashfs.New(1)
