@@ -21,6 +21,7 @@ var floors = map[string]int{
 	"lib/client":      2,
 	"lib/format":      2,
 	"lib/record":      1,
+	"lib/producers":   1,
 	"lib/index":       1,
 	"lib/zkserver":    1,
 	"lib/vfs":         0,
