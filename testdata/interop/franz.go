@@ -107,7 +107,8 @@ func (f Franz) Read(ctx context.Context, brokers, topic string, partition int32,
 	defer client.Close()
 	for {
 		fetches := client.PollFetches(ctx)
-		if err := fetches.Err(); err != nil {
+		// It reconnects by itself when the broker goes; whoever waits for a record wants that.
+		if err := fetches.Err(); err != nil && (until == nil || ctx.Err() != nil) {
 			return records, err
 		}
 		for _, r := range fetches.Records() {
