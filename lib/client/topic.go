@@ -67,17 +67,9 @@ func (c *Client) lookUp(ctx context.Context, name string, create bool) (Topic, e
 		case err != nil:
 			return Topic{}, topicError(name, err)
 		}
-		found := Topic{Name: name, Partitions: make([]Partition, len(t.Partitions))}
-		for i := range found.Partitions {
-			found.Partitions[i] = Partition{ID: int32(i), Leader: -1}
-		}
-		for _, p := range t.Partitions {
-			if p.Partition < 0 || int(p.Partition) >= len(found.Partitions) {
-				return Topic{}, fmt.Errorf("topic %q: partition %d in an answer of %d partitions", name, p.Partition, len(t.Partitions))
-			}
-			if p.ErrorCode == 0 || p.Leader >= 0 {
-				found.Partitions[p.Partition].Leader = p.Leader
-			}
+		found, err := partitionsOf(name, t.Partitions)
+		if err != nil {
+			return Topic{}, err
 		}
 		if len(found.Partitions) == 0 {
 			return Topic{}, topicError(name, kerr.LeaderNotAvailable)
@@ -85,6 +77,23 @@ func (c *Client) lookUp(ctx context.Context, name string, create bool) (Topic, e
 		return found, nil
 	}
 	return Topic{}, topicError(name, kerr.UnknownTopicOrPartition)
+}
+
+// partitionsOf reads a topic out of an answer.
+func partitionsOf(name string, partitions []kmsg.MetadataResponseTopicPartition) (Topic, error) {
+	found := Topic{Name: name, Partitions: make([]Partition, len(partitions))}
+	for i := range found.Partitions {
+		found.Partitions[i] = Partition{ID: int32(i), Leader: -1}
+	}
+	for _, p := range partitions {
+		if p.Partition < 0 || int(p.Partition) >= len(found.Partitions) {
+			return Topic{}, fmt.Errorf("topic %q: partition %d in an answer of %d partitions", name, p.Partition, len(partitions))
+		}
+		if p.ErrorCode == 0 || p.Leader >= 0 {
+			found.Partitions[p.Partition].Leader = p.Leader
+		}
+	}
+	return found, nil
 }
 
 func topicError(name string, err error) error { return fmt.Errorf("topic %q: %w", name, err) }
