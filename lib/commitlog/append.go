@@ -133,6 +133,10 @@ func (l *Log) roll() error {
 	if l.writer != sealed {
 		return nil // somebody else has rolled while the lock was free
 	}
+	// All batches are durable, but not that the file ends behind them, when an append was refused and cut off.
+	if err := sealed.Sync(); err != nil {
+		return l.fail(err)
+	}
 	next, err := segment.Create(l.env, l.dir, l.end.Load())
 	if err != nil {
 		return l.refused(err)

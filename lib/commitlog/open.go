@@ -49,13 +49,19 @@ func Open(env *segment.Env, dir string, options Options, from Checkpoint) (*Log,
 	if err != nil {
 		return nil, err
 	}
-	if len(bases) == 0 {
-		return l, l.createFirst(from.Start)
+	switch {
+	case len(bases) == 0:
+		err = l.createFirst(from.Start)
+	case !l.openClean(bases, from):
+		err = l.recover(bases, from)
 	}
-	if l.openClean(bases, from) {
-		return l, nil
+	if err != nil {
+		if l.writer != nil {
+			l.writer.Abandon()
+		}
+		return nil, err
 	}
-	return l, l.recover(bases, from)
+	return l, nil
 }
 
 // list returns the base ids of the segments in the directory, in order. What a crash left half-written is removed.
