@@ -151,7 +151,8 @@ func (l *Log) recover(bases []int64, from Checkpoint) error {
 	}
 	start := from.start(bases[0])
 	high := max(start, found.End)
-	l.begin(segments, writer, Positions{Start: start, HighWatermark: high, End: max(high, found.Next)})
+	end := max(high, found.Next, bases[len(bases)-1]) // the log has reached the base of an empty segment once
+	l.begin(segments, writer, Positions{Start: start, HighWatermark: high, End: end})
 	return l.removeLeftovers()
 }
 
