@@ -16,21 +16,30 @@ import (
 // The order of the log is the order of the calls. Append does not wait for a flush: with flush true one is asked for at
 // once, and WaitVisible tells when it is done. It may block while another segment is begun.
 //
-// Errors: a *DiskError when the disk refused (nothing of the batch is in the log then), ErrClosed.
+// A batch of an idempotent producer that is stored already is not stored again: the id is the one that it has, and it may
+// still wait for its flush, like the original.
+//
+// Errors: a *DiskError when the disk refused, a *producers.SequenceError when the batch is not the next one of its
+// producer, ErrClosed. Nothing of the batch is in the log then.
 func (l *Log) Append(batch []byte, h record.Header, flush bool) (base int64, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if err := l.prepare(&h); err != nil {
 		return 0, err
 	}
+	if base, stored, err := l.sequence(h, flush); stored || err != nil {
+		return base, err
+	}
 	record.SetBaseOffset(batch, h.BaseOffset)
 	record.SetLeaderEpoch(batch, 0)
 	if err := l.writer.Append(batch, h); err != nil {
 		return 0, l.refused(err)
 	}
+	now := time.Now()
 	if l.began.IsZero() {
-		l.began = time.Now()
+		l.began = now
 	}
+	l.producers.add(h, now)
 	l.appended = h.LastOffset() + 1
 	l.end.Store(h.NextBase())
 	l.unflushed += int64(h.LastOffsetDelta) + 1
@@ -150,5 +159,8 @@ func (l *Log) roll() error {
 	}
 	l.install(next)
 	l.began = time.Time{}
+	if err := l.saveProducers(); err != nil {
+		l.logger.Warn("producers are not saved at the end of a segment", "segment", sealed.LogPath(), "reason", err)
+	}
 	return nil
 }

@@ -32,6 +32,11 @@
 // tried. Any other refusal, and any flush that fails, ends the writing for good: the kernel may have dropped what it
 // could not write, so a second try would pretend. What is below the high watermark stays readable.
 //
+// # Producers
+//
+// A batch that an idempotent producer sends again is stored once (package producers). What that takes is kept beside the
+// segments, in NUMBER.snapshot, where the number is the end of the log that it tells of: the last two of them.
+//
 // # Crash
 //
 // Open without a clean State reads everything from the recovery point on, keeps the longest run of intact batches, cuts

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"logkit/lib/producers"
 	"logkit/lib/segment"
 )
 
@@ -24,6 +25,8 @@ type Options struct {
 	Syncs *SyncLimit
 	// OnFailure is called, in a goroutine of its own, when the log can take no more appends. nil: nothing.
 	OnFailure func(error)
+	// Producers bounds what is remembered of idempotent producers (producers.Limits).
+	Producers producers.Limits
 	// SaveStart remembers, durably, that start is the smallest id of the log, for the next Open. It is called before
 	// anything below is deleted. nil: nothing is remembered.
 	SaveStart func(start int64) error
@@ -70,12 +73,13 @@ type Log struct {
 	// end is the next base. Written by whoever holds mu, after the bytes are in the file.
 	end atomic.Int64
 
-	mu       sync.Mutex
-	options  Options
-	writer   *segment.Writer // of the last segment; nil until the first append after a clean start
-	began    time.Time       // first append to the last segment
-	appended int64           // id of the last appended record + 1: the high watermark after the next flush
-	failure  error           // why nothing can be appended any more: a sticky *DiskError, or ErrClosed
+	mu        sync.Mutex
+	options   Options
+	writer    *segment.Writer // of the last segment; nil until the first append after a clean start
+	began     time.Time       // first append to the last segment
+	appended  int64           // id of the last appended record + 1: the high watermark after the next flush
+	producers producing
+	failure   error // why nothing can be appended any more: a sticky *DiskError, or ErrClosed
 
 	// What the flushing knows; see flush.go.
 	unflushed int64       // records appended since the last flush began
@@ -116,6 +120,7 @@ func (l *Log) SetOptions(o Options) {
 	defer l.mu.Unlock()
 	o.Syncs, o.OnFailure, o.SaveStart = l.options.Syncs, l.options.OnFailure, l.options.SaveStart
 	l.options = o.withDefaults()
+	l.producers.state.SetLimits(o.Producers)
 	if l.armed && l.timer.Stop() {
 		l.armed = false
 		l.arm()

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"logkit/lib/producers"
 	"logkit/lib/segment"
 )
 
@@ -45,15 +46,22 @@ type Clean struct {
 func Open(env *segment.Env, dir string, options Options, from Checkpoint) (*Log, error) {
 	l := &Log{env: env, dir: dir, logger: env.Logger, options: options.withDefaults()}
 	l.flushed.L = &l.mu
+	l.producers.state = producers.New(l.options.Producers)
 	bases, err := l.list()
 	if err != nil {
 		return nil, err
 	}
+	clean := false
 	switch {
 	case len(bases) == 0:
 		err = l.createFirst(from.Start)
-	case !l.openClean(bases, from):
+	case l.openClean(bases, from):
+		clean = true
+	default:
 		err = l.recover(bases, from)
+	}
+	if err == nil {
+		err = l.loadProducers(clean)
 	}
 	if err != nil {
 		if l.writer != nil {
@@ -64,7 +72,8 @@ func Open(env *segment.Env, dir string, options Options, from Checkpoint) (*Log,
 	return l, nil
 }
 
-// list returns the base ids of the segments in the directory, in order. What a crash left half-written is removed.
+// list returns the base ids of the segments in the directory, in order, and notes the snapshots. What a crash left
+// half-written is removed.
 func (l *Log) list() ([]int64, error) {
 	names, err := l.env.FS.ReadDir(l.dir)
 	if err != nil {
@@ -74,6 +83,8 @@ func (l *Log) list() ([]int64, error) {
 	for _, entry := range names {
 		if base, ok := segment.ParseName(entry.Name(), segment.LogSuffix); ok {
 			bases = append(bases, base)
+		} else if end, ok := segment.ParseName(entry.Name(), snapshotSuffix); ok {
+			l.producers.snapshots = append(l.producers.snapshots, end)
 		} else if strings.HasSuffix(entry.Name(), ".tmp") {
 			if err := l.env.FS.Remove(filepath.Join(l.dir, entry.Name())); err != nil && !errors.Is(err, fs.ErrNotExist) {
 				return nil, err
@@ -81,6 +92,7 @@ func (l *Log) list() ([]int64, error) {
 		}
 	}
 	slices.Sort(bases)
+	slices.Sort(l.producers.snapshots)
 	return bases, nil
 }
 
@@ -105,7 +117,7 @@ func (l *Log) begin(segments []*segment.Segment, writer *segment.Writer, p Posit
 	l.writer = writer
 }
 
-// openClean takes the log over as it was closed. It looks at the names and at one size, and reads nothing.
+// openClean takes the log over as it was closed. It looks at the names and at one size, and reads no record.
 func (l *Log) openClean(bases []int64, from Checkpoint) bool {
 	clean := from.Clean
 	if clean == nil || bases[len(bases)-1] != clean.Base {
@@ -252,6 +264,11 @@ func (l *Log) finish(good bool) (*Clean, error) {
 	if !good {
 		return nil, nil
 	}
+	if l.producers.state.Len() > 0 || len(l.producers.snapshots) > 0 {
+		if err := l.saveProducers(); err != nil {
+			return nil, err
+		}
+	}
 	return &Clean{Base: last.Base(), Size: v.tail, High: v.high, End: l.end.Load()}, nil
 }
 
@@ -280,11 +297,19 @@ func (l *Log) Abandon() {
 }
 
 // Checkpoint saves the indexes of the segment being written and returns the id before which everything is durable: a
-// recovery point for the next Open. It does not flush.
+// recovery point for the next Open. It flushes only when there is something to save of the producers.
 func (l *Log) Checkpoint() (recoveryPoint int64, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.failure == nil && l.writer != nil {
+		if l.snapshotDue() {
+			if err := l.flushAll(); err != nil {
+				return 0, err
+			}
+			if err := l.saveProducers(); err != nil {
+				return 0, err
+			}
+		}
 		if err := l.writer.SaveIndex(); err != nil {
 			return 0, err
 		}

@@ -107,6 +107,17 @@ func (l *Log) DeleteBefore(id int64) (start int64, err error) {
 // trim moves the start of the log. It is remembered before anything is deleted: when everything has gone it is all that
 // says where the log stands.
 func (l *Log) trim(start int64) error {
+	n, err := below(l.view.Load().segments, start)
+	if err != nil {
+		return err
+	}
+	if n > 0 {
+		l.coverProducers(l.view.Load().segments[n].Base())
+		if l.failure != nil { // it may have let go of the lock
+			return l.failure
+		}
+		start = max(start, l.view.Load().start)
+	}
 	if l.options.SaveStart != nil {
 		if err := l.options.SaveStart(start); err != nil {
 			return fmt.Errorf("log %s: start %d is not remembered: %w", l.dir, start, err)
@@ -114,8 +125,7 @@ func (l *Log) trim(start int64) error {
 	}
 	v := *l.view.Load()
 	v.start = start
-	n, err := below(v.segments, start)
-	if err != nil {
+	if n, err = below(v.segments, start); err != nil {
 		return err
 	}
 	gone := v.segments[:n]
