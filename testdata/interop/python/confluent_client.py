@@ -9,6 +9,12 @@ import serve
 class Client:
     def __init__(self):
         self.producers = {}
+        self.admins = {}
+
+    def admin(self, brokers):
+        if brokers not in self.admins:
+            self.admins[brokers] = AdminClient({"bootstrap.servers": brokers})
+        return self.admins[brokers]
 
     def open(self, producer, brokers, codec, acks):
         self.producers[producer] = Producer({
@@ -75,27 +81,24 @@ class Client:
         finally:
             c.close()
 
-    def create(self, brokers, topic, partitions, config):
-        admin = AdminClient({"bootstrap.servers": brokers})
-        wait(admin.create_topics([NewTopic(topic, partitions, 1, config=config)]))
+    def create(self, brokers, topic, partitions, settings):
+        wait(self.admin(brokers).create_topics([NewTopic(topic, partitions, 1, config=settings or {})]))
 
     def grow(self, brokers, topic, partitions):
-        wait(AdminClient({"bootstrap.servers": brokers}).create_partitions([NewPartitions(topic, partitions)]))
+        wait(self.admin(brokers).create_partitions([NewPartitions(topic, partitions)]))
 
-    def configure(self, brokers, topic, config):
-        resource = ConfigResource(ConfigResource.Type.TOPIC, topic, set_config=config)
-        wait(AdminClient({"bootstrap.servers": brokers}).alter_configs([resource]))
+    def replace(self, brokers, topic, settings):
+        wait(self.admin(brokers).alter_configs([ConfigResource(ConfigResource.Type.TOPIC, topic, set_config=settings)]))
 
-    def config(self, brokers, topic):
-        admin = AdminClient({"bootstrap.servers": brokers})
-        answers = admin.describe_configs([ConfigResource(ConfigResource.Type.TOPIC, topic)])
+    def settings(self, brokers, topic):
+        answers = self.admin(brokers).describe_configs([ConfigResource(ConfigResource.Type.TOPIC, topic)])
         return {name: entry.value for f in answers.values() for name, entry in f.result().items()}
 
     def delete(self, brokers, topic):
-        wait(AdminClient({"bootstrap.servers": brokers}).delete_topics([topic]))
+        wait(self.admin(brokers).delete_topics([topic]))
 
     def topics(self, brokers):
-        listed = AdminClient({"bootstrap.servers": brokers}).list_topics(timeout=20).topics
+        listed = self.admin(brokers).list_topics(timeout=20).topics
         return {name: len(t.partitions) for name, t in listed.items()}
 
 

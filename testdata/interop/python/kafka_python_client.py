@@ -2,6 +2,7 @@
 
 from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer, TopicPartition
 from kafka.admin import ConfigResource, ConfigResourceType, NewPartitions, NewTopic
+from kafka.errors import for_code
 
 import serve
 
@@ -9,6 +10,12 @@ import serve
 class Client:
     def __init__(self):
         self.producers = {}
+        self.admins = {}
+
+    def admin(self, brokers):
+        if brokers not in self.admins:
+            self.admins[brokers] = KafkaAdminClient(bootstrap_servers=brokers)
+        return self.admins[brokers]
 
     def open(self, producer, brokers, codec, acks):
         self.producers[producer] = KafkaProducer(
@@ -67,39 +74,31 @@ class Client:
         finally:
             c.close(autocommit=False)
 
-    def create(self, brokers, topic, partitions, config):
-        with_admin(brokers, lambda a: check(a.create_topics([NewTopic(topic, partitions, 1, topic_configs=config)]).topic_errors))
+    def create(self, brokers, topic, partitions, settings):
+        check(self.admin(brokers).create_topics([NewTopic(topic, partitions, 1, topic_configs=settings)]).topic_errors)
 
     def grow(self, brokers, topic, partitions):
-        with_admin(brokers, lambda a: check(a.create_partitions({topic: NewPartitions(partitions)}).topic_errors))
+        check(self.admin(brokers).create_partitions({topic: NewPartitions(partitions)}).topic_errors)
 
-    def configure(self, brokers, topic, config):
-        resource = ConfigResource(ConfigResourceType.TOPIC, topic, configs=config)
-        with_admin(brokers, lambda a: check((r[3], r[0], r[1]) for r in a.alter_configs([resource]).resources))
+    def replace(self, brokers, topic, settings):
+        resource = ConfigResource(ConfigResourceType.TOPIC, topic, configs=settings)
+        check((r[3], r[0], r[1]) for r in self.admin(brokers).alter_configs([resource]).resources)
 
-    def config(self, brokers, topic):
-        answers = with_admin(brokers, lambda a: a.describe_configs([ConfigResource(ConfigResourceType.TOPIC, topic)]))
+    def settings(self, brokers, topic):
+        answers = self.admin(brokers).describe_configs([ConfigResource(ConfigResourceType.TOPIC, topic)])
         return {entry[0]: entry[1] for a in answers for r in a.resources for entry in r[4]}
 
     def delete(self, brokers, topic):
-        with_admin(brokers, lambda a: check(a.delete_topics([topic]).topic_error_codes))
+        check(self.admin(brokers).delete_topics([topic]).topic_error_codes)
 
     def topics(self, brokers):
-        return {t["topic"]: len(t["partitions"]) for t in with_admin(brokers, lambda a: a.describe_topics())}
-
-
-def with_admin(brokers, call):
-    admin = KafkaAdminClient(bootstrap_servers=brokers)
-    try:
-        return call(admin)
-    finally:
-        admin.close()
+        return {t["topic"]: len(t["partitions"]) for t in self.admin(brokers).describe_topics()}
 
 
 def check(errors):
     for name, code, *message in errors:
         if code != 0:
-            raise RuntimeError("%s: error %d %s" % (name, code, message))
+            raise for_code(code)("%s: %s" % (name, message))
 
 
 def consumer(brokers):
