@@ -9,6 +9,7 @@ import (
 // batch is a number of records on their way to one partition: first in a builder, then encoded.
 type batch struct {
 	builder *record.Builder
+	first   int64   // its place among the batches of its partition
 	lines   []int64 // what the caller calls the records
 	bytes   int64   // of keys and values
 	size    int64   // counted against the producer's buffer
@@ -82,6 +83,7 @@ func (p *Producer) split(b *batch) ([]*batch, error) {
 	if err := it.Err(); err != nil {
 		return nil, err
 	}
+	halves[0].first, halves[1].first = b.first, b.first+int64(len(halves[0].lines))
 	for _, half := range halves {
 		if err := half.encode(); err != nil {
 			return nil, err

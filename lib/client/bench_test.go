@@ -12,8 +12,8 @@ import (
 // instant acknowledges everything at once.
 type instant struct{}
 
-func (instant) send(context.Context, int32, []byte, bool) (int64, error) { return 0, nil }
-func (instant) explain(err error) error                                  { return err }
+func (instant) send(context.Context, int32, []byte, bool, func()) outcome { return outcome{} }
+func (instant) explain(err error) error                                   { return err }
 
 // BenchmarkProducer queues, batches and encodes lines of 200 bytes.
 func BenchmarkProducer(b *testing.B) {

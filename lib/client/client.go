@@ -39,6 +39,7 @@ type Options struct {
 type Client struct {
 	opts Options
 	kgo  *kgo.Client
+	wire *wire
 }
 
 // New returns a client; nothing is dialled before the first request.
@@ -47,18 +48,19 @@ func New(opts Options) (*Client, error) {
 		opts.Timeout = DefaultTimeout
 	}
 	acks := map[Acks]kgo.Acks{AcksAll: kgo.AllISRAcks(), AcksNone: kgo.NoAck(), AcksOne: kgo.LeaderAck()}[opts.Acks]
+	w := newWire(opts.Timeout)
 	k, err := kgo.NewClient(
 		kgo.SeedBrokers(opts.Brokers...),
 		kgo.ClientID(opts.ClientID),
 		kgo.RequiredAcks(acks),
 		kgo.DisableIdempotentWrite(),
 		kgo.MaxVersions(versions()),
-		kgo.DialTimeout(opts.Timeout),
+		kgo.Dialer(w.dial),
+		kgo.WithHooks(w),
 		kgo.RequestRetries(len(opts.Brokers)), // the retries that last as long as Timeout are ours: they know the cause
 		kgo.RetryTimeout(opts.Timeout),
 		kgo.RetryBackoffFn(func(int) time.Duration { return firstBackoff }),
 		kgo.RequestTimeoutOverhead(opts.Timeout+time.Second),
-		kgo.MaxProduceRequestsInflightPerBroker(1),
 		kgo.BrokerMaxWriteBytes(1<<30),
 		kgo.BrokerMaxReadBytes(1<<30),
 		kgo.DisableClientMetrics(),
@@ -66,7 +68,8 @@ func New(opts Options) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Client{opts: opts, kgo: k}, nil
+	w.client = k
+	return &Client{opts: opts, kgo: k, wire: w}, nil
 }
 
 // Close ends all requests under way and closes the connections.

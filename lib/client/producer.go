@@ -166,6 +166,7 @@ func (p *Producer) append(rec record.Record, line int64) {
 	}
 	if l.open == nil {
 		l.open = p.newBatch()
+		l.open.first = p.added // a batch takes as many of these numbers as it has records, at least
 		l.due = time.Now().Add(p.opts.Linger)
 		l.start()
 		l.wakeUp()

@@ -2,7 +2,7 @@ package client
 
 import (
 	"context"
-	"fmt"
+	"errors"
 	"sync"
 	"time"
 
@@ -12,11 +12,19 @@ import (
 
 // sender carries encoded batches to the brokers. It is an interface for the sake of tests.
 type sender interface {
-	// send returns the id that the batch's first record was given. again says that this batch was tried before, and
-	// that the partition may have moved. The batch is not kept.
-	send(ctx context.Context, partition int32, batch []byte, again bool) (base int64, err error)
+	// send calls sent as soon as batches of this partition that are sent later can not overtake this one, at the latest
+	// when it returns. again says that this batch was tried before, and that the partition may have moved. The batch is
+	// not kept.
+	send(ctx context.Context, partition int32, batch []byte, again bool, sent func()) outcome
 	// explain words an error of send for a person.
 	explain(err error) error
+}
+
+// outcome is what became of a batch that was sent.
+type outcome struct {
+	base    int64  // id that its first record was given
+	settled func() // if not nil, to be called when the outcome has been dealt with
+	err     error
 }
 
 // brokerSender sends to the partitions of a topic, each to its leader.
@@ -41,11 +49,18 @@ func (s *brokerSender) explain(err error) error {
 	return err
 }
 
-func (s *brokerSender) send(ctx context.Context, partition int32, batch []byte, again bool) (int64, error) {
+func (s *brokerSender) send(ctx context.Context, partition int32, batch []byte, again bool, sent func()) outcome {
 	leader, err := s.leader(ctx, partition, again)
 	if err != nil {
-		return 0, err
+		return outcome{err: err}
 	}
+	link := s.c.wire.link(leader)
+	resp, err := link.produce(ctx, s.request(partition, batch), sent)
+	base, err := s.answer(partition, resp, err)
+	return outcome{base, link.settled, err}
+}
+
+func (s *brokerSender) request(partition int32, batch []byte) *kmsg.ProduceRequest {
 	req := kmsg.NewPtrProduceRequest()
 	req.Acks = int16(s.c.opts.Acks)
 	req.TimeoutMillis = int32(min(s.c.opts.Timeout.Milliseconds(), 1<<30))
@@ -56,7 +71,11 @@ func (s *brokerSender) send(ctx context.Context, partition int32, batch []byte, 
 	topic.Partitions = append(topic.Partitions, part)
 	req.Topics = append(req.Topics, topic)
 
-	answer, err := s.c.kgo.Broker(int(leader)).Request(ctx, req)
+	return req
+}
+
+// answer reads the answer to request.
+func (s *brokerSender) answer(partition int32, answer kmsg.Response, err error) (base int64, _ error) {
 	if err != nil {
 		return 0, err
 	}
@@ -65,7 +84,7 @@ func (s *brokerSender) send(ctx context.Context, partition int32, batch []byte, 
 	}
 	resp, ok := answer.(*kmsg.ProduceResponse)
 	if !ok || len(resp.Topics) != 1 || len(resp.Topics[0].Partitions) != 1 || resp.Topics[0].Partitions[0].Partition != partition {
-		return 0, fmt.Errorf("produce answer for other partitions than the one asked for")
+		return 0, errors.New("produce answer for other partitions than the one asked for")
 	}
 	got := resp.Topics[0].Partitions[0]
 	return got.BaseOffset, brokerError(got.ErrorCode, got.ErrorMessage)
