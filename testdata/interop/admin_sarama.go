@@ -47,12 +47,20 @@ func (s Sarama) Delete(_ context.Context, brokers, topic string) error {
 
 func (s Sarama) Settings(_ context.Context, brokers, topic string) (settings map[string]string, err error) {
 	err = s.with(brokers, func(admin sarama.ClusterAdmin) error {
-		entries, err := admin.DescribeConfig(sarama.ConfigResource{Type: sarama.TopicResource, Name: topic})
-		settings = make(map[string]string)
-		for _, e := range entries {
-			settings[e.Name] = e.Value
+		answers, err := admin.DescribeConfigs([]*sarama.ConfigResource{{Type: sarama.TopicResource, Name: topic}}, sarama.DescribeConfigsOptions{})
+		if err != nil {
+			return err
 		}
-		return err
+		settings = make(map[string]string)
+		for _, answer := range answers {
+			if answer.ErrorCode != sarama.ErrNoError {
+				return answer.ErrorCode
+			}
+			for _, e := range answer.Configs {
+				settings[e.Name] = e.Value
+			}
+		}
+		return nil
 	})
 	return settings, err
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
@@ -32,23 +33,7 @@ func Batches(ctx context.Context, brokers, topic string, partition int32) (batch
 		return nil, err
 	}
 	for from, end := places[0], places[1]; from < end; {
-		req := kmsg.NewPtrFetchRequest()
-		req.MinBytes, req.MaxBytes = 1, 64<<20
-		t := kmsg.NewFetchRequestTopic()
-		t.Topic = topic
-		p := kmsg.NewFetchRequestTopicPartition()
-		p.Partition, p.FetchOffset, p.PartitionMaxBytes = partition, from, 64<<20
-		t.Partitions = append(t.Partitions, p)
-		req.Topics = append(req.Topics, t)
-		resp, err := req.RequestWith(ctx, client.SeedBrokers()[0])
-		if err != nil {
-			return nil, err
-		}
-		answer := resp.Topics[0].Partitions[0]
-		if err := kerr.ErrorForCode(answer.ErrorCode); err != nil {
-			return nil, err
-		}
-		more, err := splitBatches(answer.RecordBatches)
+		more, err := fetch(ctx, client, topic, partition, from, 64<<20)
 		if err != nil || len(more) == 0 {
 			return batches, fmt.Errorf("%d batches at %d of %d: %v", len(more), from, end, err)
 		}
@@ -56,6 +41,40 @@ func Batches(ctx context.Context, brokers, topic string, partition int32) (batch
 		from = more[len(more)-1].Last + 1
 	}
 	return batches, nil
+}
+
+// BatchAt returns the batch that a fetch from an id gets if it has room for no more than one.
+func BatchAt(ctx context.Context, brokers, topic string, partition int32, id int64) (Batch, error) {
+	client, err := NewFranz(brokers)
+	if err != nil {
+		return Batch{}, err
+	}
+	defer client.Close()
+	batches, err := fetch(ctx, client, topic, partition, id, 1)
+	if err != nil || len(batches) != 1 {
+		return Batch{}, fmt.Errorf("fetch of one byte at %d: batches %+v: %v", id, batches, err)
+	}
+	return batches[0], nil
+}
+
+func fetch(ctx context.Context, client *kgo.Client, topic string, partition int32, from int64, maxBytes int32) ([]Batch, error) {
+	req := kmsg.NewPtrFetchRequest()
+	req.MinBytes, req.MaxBytes = 1, maxBytes
+	t := kmsg.NewFetchRequestTopic()
+	t.Topic = topic
+	p := kmsg.NewFetchRequestTopicPartition()
+	p.Partition, p.FetchOffset, p.PartitionMaxBytes = partition, from, maxBytes
+	t.Partitions = append(t.Partitions, p)
+	req.Topics = append(req.Topics, t)
+	resp, err := req.RequestWith(ctx, client.SeedBrokers()[0])
+	if err != nil {
+		return nil, err
+	}
+	answer := resp.Topics[0].Partitions[0]
+	if err := kerr.ErrorForCode(answer.ErrorCode); err != nil {
+		return nil, err
+	}
+	return splitBatches(answer.RecordBatches)
 }
 
 func splitBatches(b []byte) (batches []Batch, err error) {

@@ -113,8 +113,7 @@ func kcat(ctx context.Context, in []byte, args ...string) ([]byte, error) {
 	return out.Bytes(), err
 }
 
-// kcatFormat is id, time, lengths of key and value (-1 for null), number of bytes of nothing else; then both, then
-// the headers as text.
+// kcatFormat is id, time, lengths of key and value (-1 for null); then both, then the headers as text.
 const kcatFormat = `%o %T %K %S\n%k%s%h` + kcatMessageEnd
 
 func (Kcat) Read(ctx context.Context, brokers, topic string, partition int32, from int64, until []byte) ([]Record, error) {

@@ -50,6 +50,16 @@ func TestPlaces(t *testing.T) {
 			for len(want) > 0 && want[0].ID < place.id {
 				want = want[1:]
 			}
+			if place.id <= last {
+				// Readers pass over a batch that is behind them, unless it fills each of their fetches.
+				got, err := BatchAt(ctx, b.Addr, codec, 0, place.id)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if got.Last < place.id || got.Base > want[0].ID {
+					t.Errorf("%s, %d: batch %+v, want the one with %d", place.name, place.id, got, want[0].ID)
+				}
+			}
 			for _, consumer := range clients {
 				t.Run(codec+"/"+place.name+"/"+consumer.Name(), func(t *testing.T) {
 					t.Parallel()

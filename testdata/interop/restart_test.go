@@ -160,7 +160,7 @@ func (f *feed) run(ctx context.Context, t *testing.T, b *Broker) {
 }
 
 // runKcat feeds one kcat through a pipe. It tells nothing before its end; then exit status 0 acknowledges all. The
-// numbers go in as fast as they appear in the log, and while it is away.
+// numbers go in as fast as the broker answers.
 func (f *feed) runKcat(ctx context.Context, b *Broker) error {
 	cmd := exec.CommandContext(ctx, "kcat", "-P", "-E", "-b", b.Addr, "-t", f.topic, "-p", "0",
 		"-X", "acks=-1", "-X", "linger.ms=1", "-X", "retry.backoff.ms=50", "-X", "reconnect.backoff.ms=20", "-X", "reconnect.backoff.max.ms=100",
