@@ -1,6 +1,9 @@
 package broker
 
 import (
+	iofs "io/fs"
+	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -10,6 +13,7 @@ import (
 
 	"logkit/lib/commitlog"
 	"logkit/lib/record"
+	"logkit/lib/vfs"
 )
 
 func deleteRequest(version int16, topics ...string) *kmsg.DeleteTopicsRequest {
@@ -105,4 +109,67 @@ func TestDeletedTopicMadeAgain(t *testing.T) {
 	if got := c.fetch("t", 0, 5000).ErrorCode; got != kerr.OffsetOutOfRange.Code {
 		t.Errorf("fetch of an old id: error %d, want %d", got, kerr.OffsetOutOfRange.Code)
 	}
+}
+
+// TestDeletedDuringLookUp: the topic goes after its log was found and before its files were opened. That is no disk
+// error, and nothing to put into the broker's log.
+func TestDeletedDuringLookUp(t *testing.T) {
+	for _, test := range []struct {
+		name string
+		ask  func(c *client) int16
+		want int16
+	}{
+		{"fetch", func(c *client) int16 { return c.fetch("t", 0, 0).ErrorCode }, kerr.UnknownTopicOrPartition.Code},
+		{"time", func(c *client) int16 {
+			part := kmsg.NewListOffsetsRequestTopicPartition()
+			part.Timestamp = 1
+			topic := kmsg.NewListOffsetsRequestTopic()
+			topic.Topic, topic.Partitions = "t", []kmsg.ListOffsetsRequestTopicPartition{part}
+			req := kmsg.NewPtrListOffsetsRequest()
+			req.Version, req.Topics = 7, []kmsg.ListOffsetsRequestTopic{topic}
+			return c.ask(req).(*kmsg.ListOffsetsResponse).Topics[0].Partitions[0].ErrorCode
+		}, kerr.UnknownTopicOrPartition.Code},
+		{"size", func(c *client) int16 {
+			return int16(len(c.ask(logDirsRequest(4, nil)).(*kmsg.DescribeLogDirsResponse).Dirs[0].Topics))
+		}, 0},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			fs := &meddlingFS{FS: vfs.OS}
+			s := serve(t, setup{fs: fs, log: commitlog.Options{SegmentBytes: 100}})
+			s.topic("t", 1)
+			c := s.dial()
+			for range 2 { // the size of a segment that is not the last is asked from the file system
+				c.produce("t", 0, batch(t, record.None, "a record that fills a segment"))
+			}
+			fs.meddle.Store(func() {
+				if err := s.dir.Delete("t"); err != nil {
+					t.Error(err)
+				}
+			})
+			if got := test.ask(c); got != test.want {
+				t.Errorf("answer %d, want %d", got, test.want)
+			}
+			if _, ok := s.dir.Topic("t"); ok {
+				t.Error("the look-up has asked for no file")
+			}
+			if lines := s.log.lines("not readable"); len(lines) > 0 {
+				t.Errorf("said: %q", lines)
+			}
+		})
+	}
+}
+
+// meddlingFS is the operating system's, but does something once before a .log file is looked at.
+type meddlingFS struct {
+	vfs.FS
+	meddle atomic.Value // func()
+}
+
+func (m *meddlingFS) Stat(name string) (iofs.FileInfo, error) {
+	if strings.HasSuffix(name, ".log") {
+		if f, _ := m.meddle.Swap(func() {}).(func()); f != nil {
+			f()
+		}
+	}
+	return m.FS.Stat(name)
 }

@@ -101,6 +101,9 @@ func TestRefusedDeleteChangesNothing(t *testing.T) {
 	if err := d.Delete("t"); err != nil {
 		t.Fatal(err)
 	}
+	if s := d.Settings("t"); len(s) != 0 {
+		t.Errorf("settings %v of a deleted topic", s)
+	}
 	if _, _, err := log.Size(); !errors.Is(err, commitlog.ErrDeleted) {
 		t.Errorf("size of a deleted log: %v, want ErrDeleted", err)
 	}
