@@ -17,6 +17,7 @@ var floors = map[string]int{
 	"lib/broker":      5,
 	"lib/logdir":      4,
 	"lib/commitlog":   3,
+	"lib/inspect":     3,
 	"lib/segment":     2,
 	"lib/client":      2,
 	"lib/format":      2,

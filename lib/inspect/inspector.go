@@ -1,0 +1,302 @@
+package inspect
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"logkit/lib/vfs"
+)
+
+// Options bound what is believed and used.
+type Options struct {
+	MaxBatch        int64 // bytes; 0: DefaultMaxBatch
+	MaxDecompressed int64 // bytes; 0: record.MaxDecompressed
+	Deep            bool  // decode every record
+}
+
+// Visitor takes what is found. Any of its functions may be nil. An error ends the inspection and is returned, except
+// ErrSkip, which ends that of the file.
+type Visitor struct {
+	Begin    func(*File) error           // before a log, and before any other file when Entry is there
+	Batch    func(*File, *Batch) error   // a batch whose checksum is right; its bytes are valid until it returns
+	Entry    func(*File, *Entry) error   // an entry of another file; nil: those are checked, not shown
+	Verdict  func(*File, *Verdict) error // also notices: ask Kind.Damage
+	End      func(*File) error
+	Progress func(f *File, done int64) // bytes of a log that have been read, now and then
+}
+
+// ErrSkip is what a function of a Visitor returns to have the rest of the file passed over.
+var ErrSkip = errors.New("the rest of the file is not wanted")
+
+// ErrNotSegment: a file is neither named nor shaped like one of a log's, or a directory holds none.
+var ErrNotSegment = errors.New("neither named nor shaped like a file of a log")
+
+// Inspector looks at files and directories. It only reads.
+type Inspector struct {
+	FS vfs.FS
+	Options
+	Visitor
+}
+
+// Path inspects a file, the directory of a partition, or a directory of such directories. Verdicts are no errors; errors
+// are ErrNotSegment, those of the file system, and those of the Visitor.
+func (in *Inspector) Path(path string) error {
+	info, err := in.FS.Stat(path)
+	if err != nil {
+		return err
+	}
+	if info.IsDir() {
+		return in.dir(path)
+	}
+	f := Classify(path)
+	file, err := in.open(f)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	if f.Kind == UnknownFile {
+		if err := sniff(f, io.NewSectionReader(file, 0, min(f.Size, sniffSize))); err != nil {
+			return fmt.Errorf("%s: %w", path, err)
+		}
+	}
+	if f.Kind == LogFile {
+		return in.log(f, file, new(Order))
+	}
+	return in.side(f, file)
+}
+
+// Stream inspects a log that comes from r. It is told from its first bytes what it is.
+func (in *Inspector) Stream(name string, r io.Reader) error {
+	f := &File{Path: name, Base: -1, Size: -1, Format: anyLog}
+	b := bufio.NewReaderSize(r, sniffSize)
+	start, err := b.Peek(sniffSize)
+	if err != nil && err != io.EOF {
+		return err
+	}
+	if err := sniff(f, strings.NewReader(string(start))); err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	return in.scan(f, b, new(Order), nil)
+}
+
+func (in *Inspector) open(f *File) (vfs.File, error) {
+	file, err := in.FS.OpenRead(f.Path)
+	if err != nil {
+		return nil, err
+	}
+	if f.Size, err = file.Size(); err != nil {
+		file.Close()
+		return nil, err
+	}
+	return file, nil
+}
+
+// sniffSize is how many bytes at most are looked at to find out what a file without a telling name is.
+const sniffSize = 1 << 20
+
+// sniff finds out what a file is from its beginning: a log when a batch in it checks, or when it begins like one.
+func sniff(f *File, start io.ReadSeeker) error {
+	b, err := io.ReadAll(io.LimitReader(start, sniffSize))
+	if err != nil {
+		return err
+	}
+	first := func(format Format) (at int64) {
+		s := NewScanner(strings.NewReader(string(b)), ScanOptions{Base: -1, Size: -1, Format: format})
+		for {
+			item, err := s.Next()
+			if err != nil {
+				return -1
+			}
+			if item.Batch != nil {
+				return item.Batch.Position
+			}
+		}
+	}
+	at, at07 := first(anyLog), first(Format07)
+	_, err = parseHead(b, anyLog)
+	switch {
+	case at == 0 || at > 0 && at07 != 0:
+	case at07 == 0:
+		f.Format = Format07
+	case err == nil && looksLikeHead(b): // a batch that is damaged, or longer than what was read
+	default:
+		return ErrNotSegment
+	}
+	f.Kind = LogFile
+	return nil
+}
+
+// looksLikeHead tells whether a head that could be parsed has nothing in it that no program would write.
+func looksLikeHead(b []byte) bool {
+	const unknownAttributes = 0x80
+	return b[0]&0x80 == 0 && (b[magicAt] < 2 && b[17]&0xf0 == 0 || b[magicAt] == 2 && b[attributesAt] == 0 && b[attributesAt+1]&unknownAttributes == 0)
+}
+
+// dir inspects a directory.
+func (in *Inspector) dir(path string) error {
+	names, err := in.FS.ReadDir(path)
+	if err != nil {
+		return err
+	}
+	var logs, rest []*File
+	var partitions []string
+	for _, entry := range names {
+		if entry.IsDir() {
+			if _, _, ok := parsePartition(entry.Name()); ok {
+				partitions = append(partitions, filepath.Join(path, entry.Name()))
+			}
+			continue
+		}
+		f := Classify(filepath.Join(path, entry.Name()))
+		f.InDir = true
+		switch {
+		case f.Kind == UnknownFile:
+		case f.Kind == LogFile && f.Base >= 0 && f.Leftover == "":
+			logs = append(logs, f)
+		default:
+			rest = append(rest, f)
+		}
+	}
+	if len(logs)+len(rest) == 0 {
+		return in.dirs(path, partitions)
+	}
+	slices.SortFunc(logs, func(a, b *File) int { return compare(a.Base, b.Base) })
+	if err := in.logs(path, logs); err != nil {
+		return err
+	}
+	for _, f := range rest {
+		if err := in.beside(f, logs); err != nil {
+			return err
+		}
+	}
+	return in.partitions(partitions)
+}
+
+func compare(a, b int64) int {
+	switch {
+	case a < b:
+		return -1
+	case a > b:
+		return 1
+	}
+	return 0
+}
+
+// dirs inspects a directory that has no files of a log itself.
+func (in *Inspector) dirs(path string, partitions []string) error {
+	if len(partitions) == 0 {
+		return fmt.Errorf("%s: %w", path, ErrNotSegment)
+	}
+	return in.partitions(partitions)
+}
+
+func (in *Inspector) partitions(paths []string) error {
+	for _, path := range paths {
+		if err := in.dir(path); err != nil && !errors.Is(err, ErrNotSegment) && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+}
+
+// logs inspects the segments of a partition in order.
+func (in *Inspector) logs(dir string, logs []*File) error {
+	order := &Order{hint: in.layoutHint(dir)}
+	for i, f := range logs {
+		f.last = i == len(logs)-1
+		file, err := in.open(f)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // deleted since the directory was read
+		}
+		if err != nil {
+			return err
+		}
+		err = in.log(f, file, order)
+		file.Close()
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// layoutHint looks whether the directory around that of a partition is logd's.
+func (in *Inspector) layoutHint(dir string) Layout {
+	const mostBytes = 1 << 20
+	data, err := vfs.ReadFile(in.FS, filepath.Join(dir, "..", "meta.properties"), mostBytes)
+	if err == nil && strings.Contains(string(data), "\nincarnation=") {
+		return Positions
+	}
+	return UnknownLayout
+}
+
+// beside inspects a file that is no segment of the log: indexes have been held against theirs already.
+func (in *Inspector) beside(f *File, logs []*File) error {
+	if f.Leftover == "" && (f.Kind == IndexFile || f.Kind == TimeIndexFile) && in.Entry == nil &&
+		slices.ContainsFunc(logs, func(l *File) bool { return l.Base == f.Base }) {
+		return nil
+	}
+	file, err := in.open(f)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	if f.Leftover != "" {
+		if err := in.verdict(f, &Verdict{Kind: Leftover, File: f.Path, ID: NoID, Found: "a " + f.Kind.String() + " file, " + f.Leftover[1:]}); err != nil {
+			return err
+		}
+	}
+	if f.Kind == LogFile {
+		return in.log(f, file, new(Order))
+	}
+	return in.side(f, file)
+}
+
+func (in *Inspector) verdict(f *File, v *Verdict) error {
+	if in.Verdict == nil {
+		return nil
+	}
+	return in.Verdict(f, v)
+}
+
+// side inspects a file that is no log.
+func (in *Inspector) side(f *File, r vfs.File) error {
+	var failed error
+	s := &side{file: f, say: func(v *Verdict) {
+		if failed == nil {
+			failed = in.verdict(f, v)
+		}
+	}}
+	if in.Entry != nil {
+		s.entry = func(e *Entry) error { return in.Entry(f, e) }
+		if in.Begin != nil {
+			if err := in.Begin(f); err != nil {
+				return skipped(err)
+			}
+		}
+	}
+	err := s.read(io.NewSectionReader(r, 0, f.Size))
+	if err == nil {
+		err = failed
+	}
+	if err == nil && in.Entry != nil && in.End != nil {
+		err = in.End(f)
+	}
+	return skipped(err)
+}
+
+func skipped(err error) error {
+	if errors.Is(err, ErrSkip) {
+		return nil
+	}
+	return err
+}
