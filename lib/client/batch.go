@@ -47,12 +47,15 @@ func (b *batch) fits(rec record.Record, limit int) bool {
 	return b.builder.Len() == 0 || b.builder.SizeWith(rec) <= limit
 }
 
-// add copies a record into the batch and returns by how many bytes the batch has grown.
+// lineBytes is what a record costs beside its bytes in the batch.
+const lineBytes = 8
+
+// add copies a record into the batch and returns how many bytes of memory that took.
 func (b *batch) add(rec record.Record, line int64) int64 {
 	b.builder.Append(rec)
 	b.lines = append(b.lines, line)
 	b.bytes += int64(len(rec.Key) + len(rec.Value))
-	grown := int64(b.builder.Size()) - b.size
+	grown := int64(b.builder.Size()+lineBytes*len(b.lines)) - b.size
 	b.size += grown
 	return grown
 }

@@ -54,9 +54,8 @@ type Stats struct {
 	Pending           int64
 }
 
-// Producer sends records to one topic. Records of one partition are stored in the order of Add: a partition has one
-// request under way, behind which the next batch is being filled and encoded, so that an unanswered request can be
-// repeated without overtaking anything. What was under way when a connection broke may be stored twice.
+// Producer sends records to one topic. Records of one partition are stored in the order of Add, also when a
+// connection breaks; what was under way then may be stored twice.
 //
 // Add may be called from one goroutine at a time, the rest from any.
 type Producer struct {
@@ -173,7 +172,7 @@ func (p *Producer) append(rec record.Record, line int64) {
 	}
 	p.added++
 	p.buffered += l.open.add(rec, line)
-	if l.open.size >= int64(p.opts.BatchBytes) {
+	if l.open.builder.Size() >= p.opts.BatchBytes {
 		l.seal()
 	}
 }
