@@ -26,10 +26,12 @@ func (m *machine) append(b written, flush bool) error {
 		m.t.Errorf("batch got base id %d, want %d", base, m.end())
 	}
 	m.written, m.refused = append(m.written, b.at(base)), nil
-	if flush {
-		return m.log.WaitVisible(context.Background(), b.at(base).h.LastOffset())
+	if !flush {
+		return nil
 	}
-	return nil
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	return m.log.WaitVisible(ctx, b.at(base).h.LastOffset())
 }
 
 // at is the batch as it is with a base id.

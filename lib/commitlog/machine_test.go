@@ -28,6 +28,7 @@ type machine struct {
 	full    bool // or because the disk is full
 	mode    crashfs.Mode
 	seed    uint64 // mode and seed of the crash that is to come
+	again   int    // the call of the next start to crash in; 0: none
 
 	// The model.
 	count   int       // batches there have been
@@ -164,7 +165,7 @@ func (m *machine) open() error {
 	return err
 }
 
-// start again, after a crash or an orderly end, until that goes well; then the log may have lost what was not visible.
+// restart opens the log, after a crash or an orderly end, until that goes well; then the log may have lost what was not visible.
 func (m *machine) restart() {
 	m.t.Helper()
 	for {
@@ -177,7 +178,7 @@ func (m *machine) restart() {
 		case errors.Is(err, crashfs.ErrCrashed):
 			m.t.Logf("crash while opening: %v", err)
 			m.fsys = m.fsys.Crash(m.mode, m.seed)
-			m.faults = false
+			m.faults, m.again = false, 0
 		case !m.faults:
 			m.t.Fatalf("open: %v", err)
 		}
@@ -193,6 +194,9 @@ func (m *machine) crash(mode crashfs.Mode, seed uint64) {
 	m.log.Close()
 	m.env.Files.Close()
 	m.fsys, m.faults = next, false
+	if m.again > 0 {
+		m.fsys.StopAt(m.again)
+	}
 	m.restart()
 }
 

@@ -76,7 +76,7 @@ func (f *FS) Changes() int {
 // StopAt makes the process die in the n-th call that can change what a crash leaves, counted from 1 for the next one.
 // That call and all later ones get ErrCrashed and do nothing, except that a write may be done in part. Crash then tells
 // what is left. Counting with Changes what a run does, and stopping another at each of the numbers, crashes it between
-// any two of its calls.
+// any two of its calls. StopAt(0) takes an earlier one back.
 func (f *FS) StopAt(n int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

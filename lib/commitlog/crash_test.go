@@ -1,0 +1,239 @@
+package commitlog
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"logkit/lib/record"
+	"logkit/lib/vfs"
+	"logkit/lib/vfs/crashfs"
+)
+
+// life is all that a log does: appending, with and without a flush, rolling, checkpoints, deleting from its start,
+// closing and starting again.
+func (m *machine) life() []func() error {
+	return []func() error{
+		m.add(true, 1), m.add(true, 1), m.add(false, 2), m.add(false, 1), m.add(true, 3), // rolls
+		m.checkpoint,
+		m.add(false, 1), m.add(true, 400), m.add(false, 1), // the one of more records than bytes
+		m.flush,
+		func() error { return m.deleteBefore(m.written[min(1, len(m.written))].h.BaseOffset) },
+		m.add(true, 1), m.add(true, 1), m.add(true, 1),
+		m.reopen,
+		m.add(false, 1), m.add(true, 1),
+		func() error { return m.retain(Retention{Bytes: 400}) },
+		m.checkpoint,
+		m.add(true, 1), m.add(false, 1),
+		m.flush,
+		func() error { return m.retain(Retention{Age: time.Minute}) }, // everything
+		m.add(true, 1), m.add(false, 1),
+		m.reopen,
+		func() error { return m.deleteBefore(m.high) },
+		m.add(false, 2), m.add(true, 1),
+	}
+}
+
+// add appends a batch of so many records.
+func (m *machine) add(flush bool, records int) func() error {
+	return func() error {
+		codec := record.None
+		list := make([]record.Record, records)
+		if records > 100 {
+			codec = record.Zstd
+		} else {
+			for i := range list {
+				list[i] = record.Record{Timestamp: int64(m.count), Value: fmt.Append(nil, m.count, strings.Repeat("x", 20))}
+			}
+		}
+		return m.append(encode(m.t, codec, list), flush)
+	}
+}
+
+// run takes steps until one fails, and compares after each.
+func (m *machine) run(steps []func() error) error {
+	for _, step := range steps {
+		if err := step(); err != nil {
+			return err
+		}
+		m.check()
+	}
+	return nil
+}
+
+// liveOn: after all that may happen to it a log must be able to go on.
+func (m *machine) liveOn() {
+	m.t.Helper()
+	m.must(m.run([]func() error{m.add(true, 1), m.add(false, 1), m.reopen, m.add(true, 2), m.add(true, 2)}))
+}
+
+// newLife makes a machine with a log whose segments hold two or three batches.
+func newLife(t *testing.T) *machine {
+	return newMachine(&quiet{T: t}, Options{SegmentBytes: 300, FlushInterval: time.Hour}, 1)
+}
+
+// quiet keeps what is logged until something is wrong.
+type quiet struct {
+	*testing.T
+	lines []string
+}
+
+func (q *quiet) Logf(format string, args ...any) {
+	q.lines = append(q.lines, fmt.Sprintf(format, args...))
+}
+
+func (q *quiet) Errorf(format string, args ...any) {
+	q.Helper()
+	q.T.Log(strings.Join(q.lines, "\n"))
+	q.T.Errorf(format, args...)
+}
+
+func (q *quiet) Fatalf(format string, args ...any) {
+	q.Helper()
+	q.Errorf(format, args...)
+	q.FailNow()
+}
+
+// seeds is how often each crash is tried with other luck.
+func seeds() uint64 {
+	if os.Getenv("LOGKIT_SOAK") != "" {
+		return 100
+	}
+	return 2
+}
+
+var modes = []crashfs.Mode{crashfs.ProcessCrash, crashfs.PowerLoss}
+
+// TestCrashAtEveryCall lets a log live, and its process die in each of the calls that can change what is on the disk.
+// What comes back must be as the model has it.
+func TestCrashAtEveryCall(t *testing.T) {
+	for _, mode := range modes {
+		t.Run(mode.String(), func(t *testing.T) {
+			for seed := range seeds() {
+				n := 1
+				for m := stopped(t, mode, seed, n); m != nil; m = stopped(t, mode, seed, n) {
+					m.crash(m.mode, m.seed)
+					m.liveOn()
+					m.close()
+					if t.Failed() {
+						t.Fatalf("crash at call %d, seed %d", n, seed)
+					}
+					n++
+				}
+				if n < 100 {
+					t.Fatalf("a whole life has %d calls", n)
+				}
+			}
+		})
+	}
+}
+
+// stopped is a log whose process has died in the n-th call of its life, or nil when there are not so many.
+func stopped(t *testing.T, mode crashfs.Mode, seed uint64, n int) *machine {
+	m := newLife(t)
+	m.mode, m.seed = mode, seed<<16+uint64(n)
+	m.fsys.StopAt(n)
+	err := m.run(m.life())
+	if err == nil {
+		m.close()
+		return nil
+	}
+	if !errors.Is(err, crashfs.ErrCrashed) {
+		t.Fatalf("call %d: %v", n, err)
+	}
+	return m
+}
+
+// TestCrashAtEveryCallOfRecovery lets the process die, and then the power fail in each of the calls of the start.
+func TestCrashAtEveryCallOfRecovery(t *testing.T) {
+	for _, mode := range modes {
+		t.Run(mode.String(), func(t *testing.T) {
+			crashes := 0
+			for seed := range seeds() {
+				for n := int(seed%5) + 1; ; n += 5 {
+					calls := crashTwice(t, mode, seed, n)
+					if calls < 0 {
+						break
+					}
+					crashes += calls
+				}
+			}
+			if crashes < 100 {
+				t.Errorf("%d crashes while starting", crashes)
+			}
+		})
+	}
+}
+
+// crashTwice crashes a life in its n-th call, and the start after it in each of its calls; it returns how many those
+// are, or -1 when a life has fewer than n.
+func crashTwice(t *testing.T, mode crashfs.Mode, seed uint64, n int) (calls int) {
+	for ; ; calls++ {
+		m := stopped(t, mode, seed, n)
+		if m == nil {
+			return -1
+		}
+		m.mode = crashfs.PowerLoss
+		m.again = calls + 1
+		m.crash(mode, m.seed)
+		m.fsys.StopAt(0)
+		m.liveOn()
+		m.close()
+		if t.Failed() {
+			t.Fatalf("crash at call %d, and at call %d of the start, seed %d", n, calls+1, seed)
+		}
+		if m.again != 0 {
+			return calls
+		}
+	}
+}
+
+// TestFaultAtEveryCall lets each call fail once. A full disk, or a lack of descriptors, may cost what was refused alone;
+// another error may cost the log its writing until it is opened again. Nothing visible goes in any case.
+func TestFaultAtEveryCall(t *testing.T) {
+	for _, fault := range []error{syscall.ENOSPC, syscall.EMFILE, syscall.EIO} {
+		t.Run(fault.Error(), func(t *testing.T) {
+			for n := 1; faultOnce(t, fault, n); n++ {
+				if t.Failed() {
+					t.Fatalf("%v in call %d", fault, n)
+				}
+			}
+		})
+	}
+}
+
+// faultOnce tells whether a life has n calls that the fault can happen to.
+func faultOnce(t *testing.T, fault error, n int) bool {
+	m := newLife(t)
+	defer m.close()
+	passing := vfs.IsNoSpace(fault) || vfs.IsNoDescriptor(fault)
+	calls := 0
+	m.fsys.Before(func(c crashfs.Call) error {
+		if c.Op < crashfs.OpCreate || c.Op == crashfs.OpSync && passing {
+			return nil // fdatasync(2) does not say so
+		}
+		if calls++; calls == n {
+			m.t.Logf("fault in call: %v", c)
+			return fault
+		}
+		return nil
+	})
+	m.faults = true
+	for _, step := range m.life() {
+		if err := step(); err != nil {
+			if failed := m.log.Err(); passing && failed != nil && !errors.Is(failed, ErrClosed) {
+				m.t.Errorf("the log has failed for good: %v", failed)
+			}
+			m.after(err)
+		}
+		m.check()
+	}
+	happened := calls >= n
+	n = 0 // no more
+	m.liveOn()
+	return happened
+}
