@@ -83,6 +83,8 @@ type Dir struct {
 	settings map[string]Settings // what has been set, by topic; replaced as a whole
 	closed   bool
 
+	producerIDs producerIDs
+
 	startsMu sync.Mutex // taken after the lock of a log
 	starts   checkpoint // as last written; replaced as a whole
 

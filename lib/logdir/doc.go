@@ -7,6 +7,7 @@
 //	  clean-shutdown                     how each log was left; there only after an orderly stop
 //	  recovery-point-offset-checkpoint   ids before which everything is durable
 //	  log-start-offset-checkpoint        ids before which everything has been deleted
+//	  producer-id-block                  the first producer id that is left to give out
 //	  topic-settings.json                what has been set for topics
 //	  TOPIC-PARTITION/                   the log of one partition (package commitlog)
 //
