@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -98,15 +97,10 @@ func (m *machine) actions() map[string]func(*rapid.T) {
 			m.fsys.SetCapacity(0)
 		},
 		"call fails": func(t *rapid.T) {
-			op := rapid.SampledFrom([]crashfs.Op{
-				crashfs.OpWrite, crashfs.OpSync, crashfs.OpSyncDir, crashfs.OpCreate, crashfs.OpTruncate, crashfs.OpRename,
-			}).Draw(t, "op")
-			err := rapid.SampledFrom([]error{syscall.EIO, syscall.ENOSPC, syscall.EMFILE}).Draw(t, "error")
-			if op == crashfs.OpSync {
-				err = syscall.EIO
-			}
+			fault := faults[rapid.IntRange(0, len(faults)-1).Draw(t, "fault")]
+			op := rapid.SampledFrom(fault.ops).Draw(t, "call")
 			m.faults = true
-			m.fsys.Fail(op, "", rapid.IntRange(1, 5).Draw(t, "n"), err)
+			m.fsys.Fail(op, "", rapid.IntRange(1, 5).Draw(t, "n"), fault.err)
 		},
 		"": func(t *rapid.T) {
 			m.t = t
