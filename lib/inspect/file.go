@@ -42,6 +42,11 @@ type File struct {
 	last bool // the last segment of its directory
 }
 
+// Aside tells whether the file was found in a directory and is no part of the log there: left over, or a snapshot.
+func (f *File) Aside() bool {
+	return f.InDir && (f.Leftover != "" || f.Kind == LogFile && f.Base < 0)
+}
+
 var (
 	leftovers  = []string{".deleted", ".cleaned", ".swap"}
 	digits20   = regexp.MustCompile(`^[0-9]{20}$`)

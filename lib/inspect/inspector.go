@@ -65,10 +65,33 @@ func (in *Inspector) Path(path string) error {
 			return fmt.Errorf("%s: %w", path, err)
 		}
 	}
-	if f.Kind == LogFile {
+	switch {
+	case f.Kind == LogFile:
 		return in.log(f, file, new(Order))
+	case (f.Kind == IndexFile || f.Kind == TimeIndexFile) && in.Entry == nil && f.Base >= 0:
+		return in.againstLog(f, file)
 	}
 	return in.side(f, file)
+}
+
+// againstLog holds an index against the log beside it. When there is none, only its structure is looked at.
+func (in *Inspector) againstLog(f *File, file vfs.File) error {
+	log := Classify(f.withSuffix(".log"))
+	data, err := in.open(log)
+	if errors.Is(err, fs.ErrNotExist) {
+		return in.side(f, file)
+	}
+	if err != nil {
+		return err
+	}
+	defer data.Close()
+	only := &Inspector{FS: in.FS, Options: in.Options, Visitor: Visitor{Progress: in.Progress, Verdict: func(_ *File, v *Verdict) error {
+		if v.File != f.Path {
+			return nil
+		}
+		return in.verdict(f, v)
+	}}}
+	return only.log(log, data, new(Order))
 }
 
 // Stream inspects a log that comes from r. It is told from its first bytes what it is.

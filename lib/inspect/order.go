@@ -20,17 +20,18 @@ const (
 type Order struct {
 	Layout Layout
 
-	hint    Layout // what the layout is when the batches do not tell
-	base    int64  // of the segment, negative: not known
-	known   bool   // a batch has been seen, or the base of the segment is known
-	next    int64  // the smallest id that may follow
-	exact   int64  // the id that follows by the rule of Positions
-	before  int64  // next, before the batch that was seen last
-	side    int64  // next of a batch that went back, 0 when that was not the last one
-	epoch   int32  // leader epoch, -1: none
-	recent  [64]seen
-	n       int  // of those
-	damaged bool // what comes is behind damage
+	hint     Layout // what the layout is when the batches do not tell
+	base     int64  // of the segment, negative: not known
+	known    bool   // a batch has been seen, or the base of the segment is known
+	next     int64  // the smallest id that may follow
+	exact    int64  // the id that follows by the rule of Positions
+	proper   int64  // what would follow the last batch, had it followed the one before it
+	position int64  // of the last batch
+	side     int64  // next of a batch that went back, 0 when that was not the last one
+	epoch    int32  // leader epoch, -1: none
+	recent   [64]seen
+	n        int  // of those
+	damaged  bool // what comes is behind damage
 }
 
 // seen is what tells a batch from others.
@@ -57,7 +58,7 @@ func (o *Order) begin(base int64) (v *Verdict) {
 	case o.Layout == Positions && base != o.exact && !o.damaged:
 		v = &Verdict{Kind: Join, ID: base, Expected: fmt.Sprint(o.exact), Found: fmt.Sprint(base)}
 	}
-	o.known, o.next, o.exact, o.before, o.damaged = true, base, base, base, false
+	o.known, o.next, o.exact, o.proper, o.damaged = true, base, base, base, false
 	return v
 }
 
@@ -132,44 +133,63 @@ func (o *Order) add(b *Batch) (found []*Verdict) {
 		b.Next = b.Base + b.Size
 		return nil
 	}
-	b.Next = min(b.Last, math.MaxInt64-1) + 1
-	exact := advance(b.Base, max(b.Size, b.Last-b.Base+1))
+	span := b.Last - b.Base + 1
+	b.Next = advance(b.Last, 1)
 	if o.Layout == Positions {
-		b.Next = exact
-	}
-	say := func(kind Kind, expected, what string) {
-		found = append(found, &Verdict{Kind: kind, Position: b.Position, End: b.Position + b.Size, ID: b.Base, Expected: expected, Found: what})
+		span = max(span, b.Size)
+		b.Next = advance(b.Base, span)
 	}
 	least := o.least()
 	switch {
-	case o.known && b.Base < least && o.wasSeen(b):
-		say(Duplicate, atLeast(least), fmt.Sprintf("ids %d to %d again", b.Base, b.Last))
-		return found
-	case o.known && b.Base < least || b.Base < 0:
-		if o.side == 0 || b.Base < o.side { // else it follows one that has been complained about
-			say(IDsBack, atLeast(least), fmt.Sprint(b.Base))
+	case b.Base < 0 || o.known && b.Base < least:
+		v, stays := o.back(b, least)
+		if v != nil {
+			found = append(found, v)
 		}
-		if b.Base == o.before || o.side > 0 && b.Base >= o.side {
-			break // it is the one before that stands wrong, or the ids really begin anew
+		if !stays {
+			o.exact = advance(o.exact, span)
+			return found
 		}
-		o.side = max(b.Next, 1)
-		o.exact = advance(o.exact, max(b.Size, b.Last-b.Base+1))
-		o.remember(b)
-		return found
 	case o.Layout == Positions && o.known && b.Base != o.exact && !damaged:
-		say(MissingBatch, fmt.Sprint(o.exact), fmt.Sprint(b.Base))
+		found = append(found, on(b, MissingBatch, fmt.Sprint(o.exact), fmt.Sprint(b.Base)))
 	}
 	if o.base >= 0 && b.Last-o.base > math.MaxInt32 {
-		say(IDRange, fmt.Sprintf("at most %d", o.base+math.MaxInt32), fmt.Sprint(b.Last))
+		found = append(found, on(b, IDRange, fmt.Sprintf("at most %d", o.base+math.MaxInt32), fmt.Sprint(b.Last)))
 	}
 	if b.LeaderEpoch >= 0 && b.LeaderEpoch < o.epoch {
-		say(EpochBack, fmt.Sprintf("at least %d", o.epoch), fmt.Sprint(b.LeaderEpoch))
+		found = append(found, on(b, EpochBack, fmt.Sprintf("at least %d", o.epoch), fmt.Sprint(b.LeaderEpoch)))
 	}
-	o.epoch = b.LeaderEpoch
-	o.before = least
-	o.known, o.next, o.exact, o.side = true, min(b.Last, math.MaxInt64-1)+1, exact, 0
+	if b.LeaderEpoch >= 0 {
+		o.epoch = b.LeaderEpoch
+	}
+	o.proper, o.position = advance(least, span), b.Position
+	o.known, o.next, o.exact, o.side = true, advance(b.Last, 1), advance(b.Base, max(b.Size, b.Last-b.Base+1)), 0
 	o.remember(b)
 	return found
+}
+
+// on is a verdict on a batch.
+func on(b *Batch, kind Kind, expected, found string) *Verdict {
+	return &Verdict{Kind: kind, Position: b.Position, End: b.Position + b.Size, ID: b.Base, Expected: expected, Found: found}
+}
+
+// back judges a batch whose ids are below the least that they could be. stays: the ids of the log go on from it all the
+// same, because it is the batch before that stands wrong, or because the ids really begin anew here.
+func (o *Order) back(b *Batch, least int64) (v *Verdict, stays bool) {
+	switch {
+	case b.Base < 0:
+		return on(b, IDsBack, atLeast(max(0, least)), fmt.Sprint(b.Base)), false
+	case o.wasSeen(b):
+		return on(b, Duplicate, atLeast(least), fmt.Sprintf("ids %d to %d again", b.Base, b.Last)), false
+	case o.n > 0 && b.Base == o.proper && o.latest().base > o.proper:
+		one := o.latest()
+		return &Verdict{Kind: IDsBack, Position: o.position, End: b.Position, ID: one.base,
+			Expected: fmt.Sprintf("below %d, which comes next", b.Base), Found: fmt.Sprint(one.base)}, true
+	case o.side > 0 && b.Base >= o.side:
+		return nil, true // it follows one that has been complained about
+	}
+	o.side = max(advance(b.Last, 1), 1)
+	return on(b, IDsBack, atLeast(least), fmt.Sprint(b.Base)), false
 }
 
 func atLeast(id int64) string { return fmt.Sprintf("at least %d", id) }
@@ -192,6 +212,9 @@ func (o *Order) remember(b *Batch) {
 	o.recent[o.n%len(o.recent)] = seen{b.Base, b.Last, b.Size, b.CRC}
 	o.n++
 }
+
+// latest is the batch that was added last; there must be one.
+func (o *Order) latest() seen { return o.recent[(o.n-1)%len(o.recent)] }
 
 func (o *Order) wasSeen(b *Batch) bool {
 	for _, s := range o.recent[:min(o.n, len(o.recent))] {

@@ -157,34 +157,46 @@ func (s *Scanner) found(h *head, whole []byte) {
 	if err == nil && s.o.Deep {
 		err = s.records.Check(b)
 	}
-	if kind, text := s.contents(b, err); kind != "" {
-		s.say(&Verdict{Kind: kind, Position: b.Position, End: b.Position + b.Size, ID: b.Base, Found: text})
-		b.Verdict = kind
+	if v := s.contents(b, err); v != nil {
+		s.say(v)
+		b.Verdict = v.Kind
 	}
 	for _, v := range s.order.add(b) {
 		s.say(v)
-		b.Verdict = v.Kind
+		if v.Position == b.Position {
+			b.Verdict = v.Kind
+		}
 	}
 	s.advance = len(whole)
 	s.queue = append(s.queue, Item{Batch: b})
 }
 
-// contents judges what is under a right checksum.
-func (s *Scanner) contents(b *Batch, err error) (Kind, string) {
+// contents judges what is under a right checksum. err is what describing it has met with.
+func (s *Scanner) contents(b *Batch, err error) *Verdict {
 	if b.Format == Format2 && b.Codec() == record.None {
-		if codec := frameCodec(b.Bytes[record.HeaderSize:]); codec != record.None {
-			if bad := s.records.Check(b); bad != nil {
-				return CodecMismatch, "codec none and a block of " + codec.String()
-			}
+		if codec := frameCodec(b.Bytes[record.HeaderSize:]); codec != record.None && s.records.Check(b) != nil {
+			return on(b, CodecMismatch, "codec "+codec.String()+", as the block begins", "codec none")
 		}
 	}
-	switch {
-	case err == nil:
-		return "", ""
-	case errors.Is(err, record.ErrTooLarge):
-		return TooLarge, err.Error()
+	if err == nil {
+		return nil
 	}
-	return Malformed, err.Error()
+	return undecodable(b, err)
+}
+
+// Undecodable is the verdict on a batch whose checksum is right and whose records can not be decoded, for the reason
+// that Records gives.
+func Undecodable(f *File, b *Batch, err error) *Verdict {
+	v := undecodable(b, err)
+	v.File = f.Path
+	return v
+}
+
+func undecodable(b *Batch, err error) *Verdict {
+	if errors.Is(err, record.ErrTooLarge) {
+		return on(b, TooLarge, "", err.Error())
+	}
+	return on(b, Malformed, "", err.Error())
 }
 
 // frameCodec tells which codec begins its blocks like that. Raw snappy has no mark.

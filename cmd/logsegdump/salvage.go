@@ -1,0 +1,102 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+
+	"logkit/lib/cli"
+	"logkit/lib/inspect"
+	"logkit/lib/vfs"
+)
+
+// salvage writes the intact batches to another segment and reports on the rest.
+type salvage struct {
+	plain
+	s      *session
+	w      *inspect.Salvage
+	failed bool
+	format inspect.Format
+	ours   bool
+}
+
+func newSalvage(s *session) *salvage {
+	return &salvage{s: s, w: &inspect.Salvage{FS: vfs.OS, Target: s.o.salvage}}
+}
+
+func (m *salvage) begin(f *inspect.File) error {
+	if !f.InDir {
+		return nil
+	}
+	from, errFrom := filepath.EvalSymlinks(filepath.Dir(f.Path))
+	to, errTo := filepath.EvalSymlinks(m.s.o.salvage)
+	if errFrom == nil && errTo == nil && from == to {
+		return cli.Usagef("--salvage %q: the directory that is read", m.s.o.salvage)
+	}
+	return nil
+}
+
+func (m *salvage) batch(f *inspect.File, b *inspect.Batch) error {
+	if m.failed {
+		return inspect.ErrSkip
+	}
+	m.format = b.Format
+	err := m.w.Add(b)
+	if err != nil {
+		m.failed = true
+		m.w.Abort()
+		if errors.Is(err, inspect.ErrExists) {
+			return cli.WithHint(err, "nothing is overwritten: give another name")
+		}
+	}
+	return err
+}
+
+func (m *salvage) verdict(_ *inspect.File, v *inspect.Verdict) error {
+	if m.s.o.json {
+		return m.s.printJSON(newVerdictJSON(v))
+	}
+	m.s.tell(v)
+	return nil
+}
+
+// salvageJSON is the report in JSON.
+type salvageJSON struct {
+	Files   []string `json:"files"`
+	Batches int64    `json:"batches"`
+	Bytes   int64    `json:"bytes"`
+	Left    int64    `json:"left_out"`
+}
+
+func (m *salvage) close() error {
+	if m.failed {
+		return nil // that has been said
+	}
+	if m.s.ctx.Err() != nil {
+		m.w.Abort()
+		return nil
+	}
+	if err := m.w.Close(); err != nil {
+		m.w.Abort()
+		return err
+	}
+	if m.w.Batches == 0 {
+		return errors.New("nothing salvaged: no intact batch")
+	}
+	if m.s.o.json {
+		return m.s.printJSON(salvageJSON{m.w.Files, m.w.Batches, m.w.Bytes, m.w.Left})
+	}
+	if m.s.o.quiet {
+		return nil
+	}
+	for _, file := range m.w.Files {
+		if _, err := fmt.Fprintln(m.s.out, safeName(file)); err != nil {
+			return err
+		}
+	}
+	m.s.env.Say("salvaged %s, %d bytes; %d that check were left out", plural(int(m.w.Batches), "batch"), m.w.Bytes, m.w.Left)
+	if name := filepath.Base(m.w.Files[0]); name != m.w.Name() {
+		m.s.env.Hint("a broker wants it named %s", m.w.Name())
+	}
+	return nil
+}

@@ -1,0 +1,280 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"logkit/lib/cli"
+	"logkit/lib/inspect"
+	"logkit/lib/vfs"
+)
+
+// session is one run of the tool.
+type session struct {
+	ctx context.Context
+	o   *options
+	env *cli.Env
+	out *bufio.Writer
+	in  inspect.Inspector
+
+	mode     mode
+	verdicts int                 // damage that was found
+	damaged  map[string]struct{} // files it was in
+}
+
+// mode is what is made of what an Inspector finds. Files that are aside of the log (leftovers, snapshots) and not named
+// by the user come to a mode only when it wants them.
+type mode interface {
+	aside() bool
+	begin(f *inspect.File) error
+	batch(f *inspect.File, b *inspect.Batch) error
+	verdict(f *inspect.File, v *inspect.Verdict) error
+	end(f *inspect.File) error
+	close() error
+}
+
+// plain is a mode that does nothing.
+type plain struct{}
+
+func (plain) aside() bool                                   { return false }
+func (plain) begin(*inspect.File) error                     { return nil }
+func (plain) batch(*inspect.File, *inspect.Batch) error     { return nil }
+func (plain) verdict(*inspect.File, *inspect.Verdict) error { return nil }
+func (plain) end(*inspect.File) error                       { return nil }
+func (plain) close() error                                  { return nil }
+
+// outputBytes is how much is collected before it is written, if nothing has to be waited for.
+const outputBytes = 64 << 10
+
+func newSession(ctx context.Context, o *options, env *cli.Env) *session {
+	s := &session{ctx: ctx, o: o, env: env, out: bufio.NewWriterSize(env.Stdout, outputBytes), damaged: make(map[string]struct{})}
+	s.in = inspect.Inspector{
+		FS: readFS{vfs.OS, ctx},
+		Options: inspect.Options{
+			MaxBatch: int64(o.maxBatch), MaxDecompressed: int64(o.maxDecompressed), Deep: o.check && o.records,
+		},
+		Visitor: inspect.Visitor{Begin: s.begin, Batch: s.batch, Verdict: s.verdict, End: s.end, Progress: s.progress},
+	}
+	switch {
+	case o.check:
+		s.mode = &check{s: s}
+	case o.values:
+		s.mode = newValues(s)
+	case o.records || o.hex:
+		s.mode = &records{s: s}
+	case o.summary || o.histogram:
+		s.mode = &summary{s: s}
+	case o.salvage != "":
+		s.mode = newSalvage(s)
+	default:
+		s.mode = &list{s: s}
+	}
+	return s
+}
+
+func (s *session) run(paths []string) error {
+	if s.o.repair {
+		return s.finish(s.repair(paths))
+	}
+	var errs []error
+	for _, path := range paths {
+		err := s.path(path)
+		switch {
+		case errors.Is(err, inspect.ErrNotSegment):
+			errs = append(errs, cli.WithHint(cli.WithCode(cli.ExitUsage, err), "a segment is named like 00000000000000000042.log"))
+		case s.ctx.Err() != nil || errors.Is(err, cli.ErrStdoutClosed):
+			return errors.Join(err, context.Cause(s.ctx))
+		case err != nil:
+			errs = append(errs, err)
+		}
+	}
+	return s.finish(append(errs, s.mode.close()))
+}
+
+// finish writes what is left to write, and makes of what was found an exit status.
+func (s *session) finish(errs []error) error {
+	s.env.Progress("")
+	if err := s.out.Flush(); err != nil {
+		return errors.Join(append(errs, err)...)
+	}
+	if s.verdicts > 0 {
+		text := fmt.Sprintf("damage found: %s in %s", plural(s.verdicts, "verdict"), plural(len(s.damaged), "file"))
+		errs = append(errs, cli.Damaged(errors.New(text)))
+	}
+	return errors.Join(errs...)
+}
+
+func plural(n int, one string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	if strings.HasSuffix(one, "ch") {
+		one += "e"
+	}
+	return fmt.Sprintf("%d %ss", n, one)
+}
+
+func (s *session) path(path string) error {
+	if path == "-" {
+		return s.in.Stream("-", &input{s: s, chunks: readAhead(s.ctx, s.env.Stdin)})
+	}
+	s.in.Entry = nil
+	if info, err := vfs.OS.Stat(path); err == nil && !info.IsDir() && !s.o.check && s.shows() {
+		s.in.Entry = s.entry
+	}
+	return s.in.Path(path)
+}
+
+// shows tells whether the entries of a file that is no log are printed.
+func (s *session) shows() bool {
+	_, isList := s.mode.(*list)
+	return isList
+}
+
+func (s *session) hidden(f *inspect.File) bool { return f.Aside() && !s.mode.aside() }
+
+func (s *session) begin(f *inspect.File) error {
+	if s.hidden(f) {
+		return inspect.ErrSkip
+	}
+	return s.mode.begin(f)
+}
+
+func (s *session) batch(f *inspect.File, b *inspect.Batch) error {
+	if err := s.ctx.Err(); err != nil {
+		return context.Cause(s.ctx)
+	}
+	switch {
+	case b.Base >= s.o.ids.to && b.Verdict == "" && s.o.ids != everything:
+		return inspect.ErrSkip // ids rise
+	case s.o.ids != everything && !s.o.ids.overlaps(b.Base, b.Last):
+		return nil
+	case s.o.times.span != everything && !s.o.times.overlaps(b.Timestamp, b.MaxTimestamp):
+		return nil
+	}
+	return s.mode.batch(f, b)
+}
+
+func (s *session) verdict(f *inspect.File, v *inspect.Verdict) error {
+	if s.hidden(f) && v.Kind != inspect.Leftover {
+		return nil
+	}
+	if !v.Kind.Damage() {
+		if s.o.verbose {
+			s.env.Say("%v", v)
+		}
+		return nil
+	}
+	s.verdicts++
+	s.damaged[v.File] = struct{}{}
+	return s.mode.verdict(f, v)
+}
+
+// tell says a verdict to a person.
+func (s *session) tell(v *inspect.Verdict) {
+	if !s.o.quiet {
+		s.env.Say("%v", v)
+	}
+}
+
+func (s *session) end(f *inspect.File) error {
+	s.env.Progress("")
+	if s.hidden(f) {
+		return nil
+	}
+	return s.mode.end(f)
+}
+
+func (s *session) progress(f *inspect.File, done int64) {
+	const mib = 1 << 20
+	if f.Size > 0 {
+		s.env.Progress("%s: %d of %d MiB", f.Path, done/mib, f.Size/mib)
+	} else {
+		s.env.Progress("%s: %d MiB", f.Path, done/mib)
+	}
+}
+
+// readFS is a file system whose files stop being read when the run is to end.
+type readFS struct {
+	vfs.FS
+	ctx context.Context
+}
+
+func (r readFS) OpenRead(name string) (vfs.File, error) {
+	f, err := r.FS.OpenRead(name)
+	if err != nil {
+		return nil, err
+	}
+	return readFile{f, r.ctx}, nil
+}
+
+type readFile struct {
+	vfs.File
+	ctx context.Context
+}
+
+func (r readFile) ReadAt(b []byte, at int64) (int, error) {
+	if r.ctx.Err() != nil {
+		return 0, context.Cause(r.ctx)
+	}
+	return r.File.ReadAt(b, at)
+}
+
+// input is standard input. What has been printed is written before anything is waited for.
+type input struct {
+	s      *session
+	chunks <-chan chunk
+	left   []byte
+	err    error
+}
+
+type chunk struct {
+	b   []byte
+	err error
+}
+
+// readAhead reads r in the background, because a read of a pipe can not be called off.
+func readAhead(ctx context.Context, r io.Reader) <-chan chunk {
+	chunks := make(chan chunk)
+	go func() {
+		defer close(chunks)
+		for {
+			const size = 256 << 10
+			b := make([]byte, size)
+			n, err := r.Read(b)
+			select {
+			case chunks <- chunk{b[:n], err}:
+			case <-ctx.Done():
+				return
+			}
+			if err != nil {
+				return
+			}
+		}
+	}()
+	return chunks
+}
+
+func (i *input) Read(b []byte) (int, error) {
+	for len(i.left) == 0 {
+		if i.err != nil {
+			return 0, i.err
+		}
+		if err := i.s.out.Flush(); err != nil {
+			return 0, err
+		}
+		select {
+		case c := <-i.chunks:
+			i.left, i.err = c.b, c.err
+		case <-i.s.ctx.Done():
+			return 0, context.Cause(i.s.ctx)
+		}
+	}
+	n := copy(b, i.left)
+	i.left = i.left[n:]
+	return n, nil
+}
