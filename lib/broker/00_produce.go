@@ -10,6 +10,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"logkit/lib/commitlog"
+	"logkit/lib/producers"
 	"logkit/lib/record"
 )
 
@@ -30,6 +31,10 @@ const (
 //   - acks=all is answered when the batches are durable, and visible; REQUEST_TIMED_OUT when that takes longer than the
 //     request's timeout, although they may become so later. acks=1 is answered after the append, acks=0 not at all: then
 //     an error closes the connection, as in Kafka.
+//   - A batch of an idempotent producer that is stored already is answered like the first time, and as late: with the
+//     same id, when it is durable. When its id is forgotten, DUPLICATE_SEQUENCE_NUMBER, which clients take for success.
+//     One that is not the next is refused; then the log start, from v5 on, tells clients whether their records can have
+//     been deleted meanwhile.
 //   - v0-2 carry the formats before magic 2, which are not stored: UNSUPPORTED_FOR_MESSAGE_FORMAT for each partition.
 //     They are in the table for librdkafka's sake, which compresses only where Produce starts at 0.
 //   - v3 adds the transactional id, which is not used: a batch with the transactional bit is refused.
@@ -103,17 +108,25 @@ func (p *producing) partition(topic string, in kmsg.ProduceRequestTopicPartition
 	if header.Attributes.Codec() == record.Zstd && p.version < zstdVersion {
 		return kerr.UnsupportedCompressionType
 	}
-	all := p.acks == -1
-	base, err := log.Append(in.Records, header, all)
-	if err != nil {
-		return err
-	}
-	out.BaseOffset = base
+	return p.append(log, in.Records, header, out)
+}
+
+// append appends a batch that has been checked, and notes what is to be waited for.
+func (p *producing) append(log *commitlog.Log, batch []byte, header record.Header, out *kmsg.ProduceResponseTopicPartition) error {
 	out.LogStartOffset = log.Positions().Start
-	if all {
-		p.answer.waits = append(p.answer.waits, flushWait{log: log, last: base + int64(header.LastOffsetDelta), part: out})
+	all := p.acks == -1
+	base, err := log.Append(batch, header, all)
+	last := base + int64(header.LastOffsetDelta)
+	if sequence := (*producers.SequenceError)(nil); errors.As(err, &sequence) {
+		last = sequence.Before - 1
 	}
-	return nil
+	if all && (err == nil || errors.Is(err, producers.ErrDuplicate)) {
+		p.answer.waits = append(p.answer.waits, flushWait{log: log, last: last, part: out})
+	}
+	if err == nil {
+		out.BaseOffset = base
+	}
+	return err
 }
 
 // largestBatch is how many bytes a batch of a topic may have: what is set for the topic counts before what is for all.
@@ -135,7 +148,7 @@ func (b *Broker) check(batch []byte, largest int32) (record.Header, error) {
 // refuse puts an error into the answer for a partition.
 func refuse(part *kmsg.ProduceResponseTopicPartition, err error) {
 	part.ErrorCode = produceCode(err)
-	part.BaseOffset, part.LogStartOffset = -1, -1
+	part.BaseOffset = -1
 	part.ErrorMessage = kmsg.StringPtr(err.Error())
 }
 
@@ -149,6 +162,10 @@ func produceCode(err error) int16 {
 		{record.ErrCRC, kerr.CorruptMessage},
 		{record.ErrMagic, kerr.UnsupportedForMessageFormat},
 		{record.ErrCodec, kerr.UnsupportedCompressionType},
+		{producers.ErrDuplicate, kerr.DuplicateSequenceNumber},
+		{producers.ErrOutOfOrder, kerr.OutOfOrderSequenceNumber},
+		{producers.ErrEpoch, kerr.InvalidProducerEpoch},
+		{producers.ErrUnknown, kerr.UnknownProducerID},
 		{commitlog.ErrStorage, kerr.KafkaStorageError},
 		{commitlog.ErrClosed, kerr.NotLeaderForPartition},
 		{commitlog.ErrDeleted, kerr.UnknownTopicOrPartition},

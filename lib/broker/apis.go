@@ -46,6 +46,7 @@ func standardAPIs() []api {
 		{kmsg.CreateTopics, 0, 6, handleCreateTopics},
 		{kmsg.DeleteTopics, 0, 5, handleDeleteTopics},
 		{kmsg.DeleteRecords, 0, 2, handleDeleteRecords},
+		{kmsg.InitProducerID, 0, 4, handleInitProducerID},
 		{kmsg.DescribeConfigs, 0, 4, handleDescribeConfigs},
 		{kmsg.AlterConfigs, 0, 2, handleAlterConfigs},
 		{kmsg.DescribeLogDirs, 0, 4, handleDescribeLogDirs},
