@@ -17,7 +17,7 @@ import (
 )
 
 // patience is how long anything may take that must happen.
-const patience = 30 * time.Second
+const patience = time.Minute
 
 // built is the directory with the tools, and whether it is ours to remove.
 var built = sync.OnceValues(func() (dir string, err error) {

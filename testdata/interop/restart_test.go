@@ -83,7 +83,10 @@ func moving(ctx context.Context, t *testing.T, feeds []*feed) {
 	const enough = 60
 	for _, f := range feeds {
 		for from := f.progress.Load(); f.progress.Load() < from+enough; time.Sleep(2 * time.Millisecond) {
-			if ctx.Err() != nil || t.Failed() {
+			if t.Failed() {
+				t.FailNow() // somebody has said why
+			}
+			if ctx.Err() != nil {
 				t.Fatalf("%s does not go on: %d records acknowledged", f.client.Name(), from)
 			}
 		}

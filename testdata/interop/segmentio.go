@@ -118,7 +118,7 @@ func (Segmentio) Read(ctx context.Context, brokers, topic string, partition int3
 	reader := kafka.NewReader(kafka.ReaderConfig{
 		Brokers: []string{brokers}, Topic: topic, Partition: int(partition),
 		MinBytes: 1, MaxBytes: 16 << 20, MaxWait: 100 * time.Millisecond, QueueCapacity: 1000,
-		ReadBackoffMin: 50 * time.Millisecond, ReadBackoffMax: 100 * time.Millisecond,
+		MaxAttempts: 400, ReadBackoffMin: 50 * time.Millisecond, ReadBackoffMax: 100 * time.Millisecond,
 	})
 	defer reader.Close()
 	if from == Start {
