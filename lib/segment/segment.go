@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"math"
 	"sync"
@@ -33,7 +34,8 @@ type Segment struct {
 	path string // without suffix
 	base int64
 
-	// written holds the indexes while the segment is being written, and is nil when they are in their files.
+	// written holds the indexes while the segment is being written, or when the disk did not take them, and is nil when
+	// they are in their files.
 	written atomic.Pointer[entries]
 	rebuild sync.Mutex // one rebuild at a time
 }
@@ -97,50 +99,43 @@ func (s *Segment) Forget() {
 
 // offsets is the offset index, wherever it is. Call release after the last use of it.
 func (s *Segment) offsets() (x index.Offsets, release func(), err error) {
-	if e := s.written.Load(); e != nil {
-		return index.NewOffsets(s.base, bytes.NewReader(e.offsets), int64(len(e.offsets))), func() {}, nil
-	}
-	h, size, err := s.indexFile(IndexSuffix)
-	if err != nil {
-		return x, nil, err
-	}
-	return index.NewOffsets(s.base, h, size), h.Release, nil
+	source, size, release, err := s.index(IndexSuffix, func(e *entries) []byte { return e.offsets })
+	return index.NewOffsets(s.base, source, size), release, err
 }
 
 // times is the time index, wherever it is. Call release after the last use of it.
 func (s *Segment) times() (x index.Times, release func(), err error) {
-	if e := s.written.Load(); e != nil {
-		return index.NewTimes(s.base, bytes.NewReader(e.times), int64(len(e.times))), func() {}, nil
-	}
-	h, size, err := s.indexFile(TimeIndexSuffix)
-	if err != nil {
-		return x, nil, err
-	}
-	return index.NewTimes(s.base, h, size), h.Release, nil
+	source, size, release, err := s.index(TimeIndexSuffix, func(e *entries) []byte { return e.times })
+	return index.NewTimes(s.base, source, size), release, err
 }
 
-// indexFile opens an index of a segment that is not being written, building both again when it is missing.
-func (s *Segment) indexFile(suffix string) (*Handle, int64, error) {
-	h, err := s.env.Files.Open(s.path + suffix)
-	if isMissing(err) {
-		if err := s.rebuildIndexes(errors.New(suffix + " is missing")); err != nil {
-			return nil, 0, err
+// index is one of the indexes, in memory or in its file, building both again when that is missing.
+func (s *Segment) index(suffix string, in func(*entries) []byte) (source io.ReaderAt, size int64, release func(), err error) {
+	for rebuilt := false; ; rebuilt = true {
+		if e := s.written.Load(); e != nil {
+			data := in(e)
+			return bytes.NewReader(data), int64(len(data)), func() {}, nil
 		}
-		h, err = s.env.Files.Open(s.path + suffix)
+		h, err := s.env.Files.Open(s.path + suffix)
+		if isMissing(err) && !rebuilt {
+			if err := s.rebuildIndexes(errors.New(suffix + " is missing")); err != nil {
+				return nil, 0, nil, err
+			}
+			continue
+		}
+		if err != nil {
+			return nil, 0, nil, err
+		}
+		if size, err = h.Size(); err != nil {
+			h.Release()
+			return nil, 0, nil, err
+		}
+		return h, size, h.Release, nil
 	}
-	if err != nil {
-		return nil, 0, err
-	}
-	size, err := h.Size()
-	if err != nil {
-		h.Release()
-		return nil, 0, err
-	}
-	return h, size, nil
 }
 
-// rebuildIndexes makes both index files from the log. It is for a segment that is not being written: a writer has its
-// own.
+// rebuildIndexes makes both indexes from the log, in their files, or in memory when the disk does not take them. It is
+// for a segment that is not being written: a writer has its own.
 func (s *Segment) rebuildIndexes(reason error) error {
 	s.rebuild.Lock()
 	defer s.rebuild.Unlock()
@@ -175,7 +170,9 @@ func (s *Segment) rebuildIndexes(reason error) error {
 	}
 	b.finish()
 	if err := s.saveIndexes(b.entries()); err != nil {
-		return err
+		// A full disk keeps nobody from reading.
+		s.env.Logger.Error("index stays in memory", "segment", s.LogPath(), "reason", err)
+		s.written.Store(b.entries())
 	}
 	s.env.Logger.Warn("index built again from the log", "segment", s.LogPath(), "reason", reason, "bytes", size, "took", time.Since(began))
 	return nil
