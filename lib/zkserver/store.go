@@ -1,0 +1,249 @@
+package zkserver
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"time"
+
+	bolt "go.etcd.io/bbolt"
+	bolterrors "go.etcd.io/bbolt/errors"
+
+	"logkit/lib/vfs"
+)
+
+// The database has four buckets. Numbers are big-endian, records as on the wire.
+//
+//	meta      "format" -> 1 byte, formatVersion; "zxid" -> int64, the last one that was given
+//	nodes     path -> | czxid | mzxid | pzxid | ctime | mtime int64 | version | aversion | creates int32 |
+//	                  | owner int64 | access list: vector, empty for everybody |
+//	data      path -> data of the node, missing when it is null
+//	sessions  id int64 -> | timeout in ms int32 | password buffer |
+//
+// Paths sort parents before children, so that loading is one walk.
+var (
+	bucketMeta     = []byte("meta")
+	bucketNodes    = []byte("nodes")
+	bucketData     = []byte("data")
+	bucketSessions = []byte("sessions")
+	keyFormat      = []byte("format")
+	keyZxid        = []byte("zxid")
+)
+
+const formatVersion = 1
+
+var (
+	// ErrLocked is returned by Open when another process, or another server of this one, has the database.
+	ErrLocked = errors.New("zookeeper database in use by another process")
+	// ErrDamaged is wrapped by the errors of Open about a database that is not whole.
+	ErrDamaged = errors.New("zookeeper database damaged")
+)
+
+// store is the database file.
+type store struct{ db *bolt.DB }
+
+// openStore opens the database in dir, or makes it, durably.
+func openStore(dir string) (_ *store, err error) {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, fmt.Errorf("zookeeper: %w", err)
+	}
+	path := filepath.Join(dir, "zookeeper.db")
+	defer recoverDamage(path, &err)
+	// The free list is not kept on disk, where each commit would write all of it, but found again when the file is
+	// opened, which reads all of it anyway.
+	db, err := bolt.Open(path, 0o600, &bolt.Options{
+		Timeout:        time.Nanosecond, // one try
+		NoFreelistSync: true,
+		FreelistType:   bolt.FreelistMapType,
+	})
+	switch {
+	case errors.Is(err, bolterrors.ErrTimeout):
+		return nil, fmt.Errorf("%w: %s", ErrLocked, path)
+	case errors.Is(err, bolterrors.ErrInvalid), errors.Is(err, bolterrors.ErrChecksum), errors.Is(err, bolterrors.ErrVersionMismatch):
+		return nil, fmt.Errorf("%w: %s: %v", ErrDamaged, path, err)
+	case err != nil:
+		return nil, fmt.Errorf("zookeeper: %w", err)
+	}
+	s := &store{db}
+	if err := s.prepare(); err != nil {
+		return nil, errors.Join(fmt.Errorf("%s: %w", path, err), db.Close())
+	}
+	if err := vfs.OS.SyncDir(dir); err != nil {
+		return nil, errors.Join(fmt.Errorf("zookeeper: %w", err), db.Close())
+	}
+	return s, nil
+}
+
+// recoverDamage turns what bbolt does about a broken page, a panic or a fault beyond the end of the file, into an
+// error. It is deferred; memory faults must panic, see loadTree.
+func recoverDamage(path string, err *error) {
+	if p := recover(); p != nil {
+		*err = fmt.Errorf("%w: %s: %v", ErrDamaged, path, p)
+	}
+}
+
+// prepare makes the buckets of an empty database, and refuses one of another format.
+func (s *store) prepare() error {
+	var format []byte
+	err := s.db.View(func(tx *bolt.Tx) error {
+		if meta := tx.Bucket(bucketMeta); meta != nil {
+			format = clone(meta.Get(keyFormat))
+		}
+		return nil
+	})
+	if err != nil || len(format) == 1 && format[0] == formatVersion {
+		return err
+	}
+	return s.db.Update(func(tx *bolt.Tx) error {
+		if k, _ := tx.Cursor().First(); k != nil {
+			return fmt.Errorf("zookeeper database of format %x, %d allowed", format, formatVersion)
+		}
+		for _, name := range [][]byte{bucketMeta, bucketNodes, bucketData, bucketSessions} {
+			if _, err := tx.CreateBucket(name); err != nil {
+				return err
+			}
+		}
+		return tx.Bucket(bucketMeta).Put(keyFormat, []byte{formatVersion})
+	})
+}
+
+func (s *store) close() error { return s.db.Close() }
+
+// loaded is what a database holds. zxid is 0 for an empty one.
+type loaded struct {
+	zxid     int64
+	tree     *tree
+	sessions []*session
+}
+
+func (s *store) load() (l loaded, err error) {
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	defer recoverDamage(s.db.Path(), &err)
+	l.tree = newTree()
+	err = s.db.View(func(tx *bolt.Tx) error {
+		meta, nodes, data, sessions := tx.Bucket(bucketMeta), tx.Bucket(bucketNodes), tx.Bucket(bucketData), tx.Bucket(bucketSessions)
+		if meta == nil || nodes == nil || data == nil || sessions == nil {
+			return errors.New("bucket missing")
+		}
+		if v := meta.Get(keyZxid); v != nil {
+			d := decoder{b: v}
+			if l.zxid = d.int64(); d.err != nil {
+				return fmt.Errorf("zxid: %w", d.err)
+			}
+		}
+		if err := loadTree(l.tree, nodes.Cursor(), data.Cursor()); err != nil {
+			return err
+		}
+		return sessions.ForEach(func(k, v []byte) error {
+			sess, err := decodeSession(k, v)
+			l.sessions = append(l.sessions, sess)
+			return err
+		})
+	})
+	if err != nil && !errors.Is(err, ErrDamaged) {
+		err = fmt.Errorf("%w: %s: %w", ErrDamaged, s.db.Path(), err)
+	}
+	return l, err
+}
+
+// loadTree walks both buckets side by side.
+func loadTree(t *tree, nodes, data *bolt.Cursor) error {
+	dataKey, value := data.First()
+	for k, v := nodes.First(); k != nil; k, v = nodes.Next() {
+		path := string(k)
+		n, err := decodeNode(v)
+		if err != nil {
+			return fmt.Errorf("node %q: %w", path, err)
+		}
+		if !validPath(path) || path != "/" && t.find(parentOf(path)) == nil {
+			return fmt.Errorf("node %q: no parent", path)
+		}
+		if string(dataKey) == path {
+			n.data = clone(value)
+			if value == nil {
+				n.data = []byte{}
+			}
+			dataKey, value = data.Next()
+		}
+		t.insert(path, n)
+	}
+	if dataKey != nil {
+		return fmt.Errorf("data of %q, which is no node", dataKey)
+	}
+	if len(t.nodes) > 0 && t.find("/zookeeper") == nil {
+		return errors.New("node \"/zookeeper\" missing")
+	}
+	return nil
+}
+
+func appendNode(b []byte, n *node) []byte {
+	for _, v := range []int64{n.czxid, n.mzxid, n.pzxid, n.ctime, n.mtime} {
+		b = appendInt64(b, v)
+	}
+	for _, v := range []int32{n.version, n.aversion, n.creates} {
+		b = appendInt32(b, v)
+	}
+	return appendACL(appendInt64(b, n.owner), n.acl)
+}
+
+func decodeNode(b []byte) (*node, error) {
+	d := decoder{b: b}
+	n := &node{
+		czxid: d.int64(), mzxid: d.int64(), pzxid: d.int64(), ctime: d.int64(), mtime: d.int64(),
+		version: d.int32(), aversion: d.int32(), creates: d.int32(), owner: d.int64(),
+	}
+	if n.acl = d.acl(); len(n.acl) == 0 {
+		n.acl = nil
+	}
+	if d.err == nil && len(d.b) > 0 {
+		d.fail("%d bytes left over", len(d.b))
+	}
+	return n, d.err
+}
+
+func decodeSession(k, v []byte) (*session, error) {
+	key, d := decoder{b: k}, decoder{b: v}
+	sess := &session{id: key.int64(), timeout: time.Duration(d.int32()) * time.Millisecond}
+	if copy(sess.password[:], d.buffer()) != len(sess.password) {
+		d.fail("short password")
+	}
+	if err := errors.Join(key.err, d.err); err != nil {
+		return nil, fmt.Errorf("session %x: %w", k, err)
+	}
+	return sess, nil
+}
+
+// change is one key that a commit writes; a nil value deletes it.
+type change struct {
+	bucket     []byte
+	key, value []byte
+}
+
+// commit writes the changes and the zxid that they lead to in one transaction. When it returns nil they are on disk.
+func (s *store) commit(changes []change, zxid int64) (err error) {
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	defer recoverDamage(s.db.Path(), &err)
+	tx, err := s.db.Begin(true)
+	if err != nil {
+		return err
+	}
+	defer tx.Rollback() // does nothing after Commit
+	for _, c := range changes {
+		bucket := tx.Bucket(c.bucket)
+		if c.value == nil {
+			err = bucket.Delete(c.key)
+		} else {
+			err = bucket.Put(c.key, c.value)
+		}
+		if err != nil {
+			return fmt.Errorf("%s of %q: %w", c.bucket, c.key, err)
+		}
+	}
+	if err := tx.Bucket(bucketMeta).Put(keyZxid, binary.BigEndian.AppendUint64(nil, uint64(zxid))); err != nil {
+		return err
+	}
+	return tx.Commit()
+}
