@@ -82,7 +82,7 @@ const (
 	modeSequentTTL = 6
 )
 
-// ownerContainer is what a container node has as its ephemeral owner.
+// ownerContainer is what a container node has in the place of an owner. Clients are told 0.
 const ownerContainer = -1 << 63
 
 // stat is a node's record as clients see it. Zxids are those of the creation, of the last change of the data, and of
@@ -91,7 +91,7 @@ type stat struct {
 	czxid, mzxid, pzxid         int64
 	ctime, mtime                int64
 	version, cversion, aversion int32
-	owner                       int64 // session of an ephemeral node, 0 or ownerContainer for others
+	owner                       int64 // session of an ephemeral node, 0 for others
 	dataLength, children        int32
 }
 

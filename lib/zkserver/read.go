@@ -29,6 +29,10 @@ func (c *conn) executeRead(k call, d *decoder) error {
 	if !c.attached() {
 		return net.ErrClosed
 	}
+	if look == nil {
+		c.reply(k, 0, codeUnimplemented, nil)
+		return errDone // as ZooKeeper does
+	}
 	a := look()
 	if s.failed != nil && a.need > s.durable.Load() {
 		a = answer{code: codeSystemError} // it never will be durable
@@ -37,7 +41,7 @@ func (c *conn) executeRead(k call, d *decoder) error {
 }
 
 // decodeRead decodes the body of a read. It returns what will look up the answer, with the server's lock held: shared,
-// unless it sets a watch.
+// unless it sets a watch. For an unknown operation that is nil.
 func (c *conn) decodeRead(op int32, d *decoder) (look func() answer, watching bool) {
 	switch op {
 	case opExists, opGetData, opGetChildren, opGetChildren2, opGetACL, opSync, opCountChildren:
@@ -57,7 +61,7 @@ func (c *conn) decodeRead(op int32, d *decoder) (look func() answer, watching bo
 	case opReconfig:
 		return func() answer { return answer{code: codeReconfigDisabled} }, false
 	}
-	return func() answer { return answer{code: codeUnimplemented} }, false
+	return nil, false
 }
 
 // look answers a request about one path.

@@ -24,11 +24,15 @@ const nodeOverhead = 256
 // children, which follows from the creations and the children that are left (DataNode.copyStat of ZooKeeper).
 func (n *node) stat() stat {
 	children := int32(len(n.children))
-	return stat{
+	s := stat{
 		czxid: n.czxid, mzxid: n.mzxid, pzxid: n.pzxid, ctime: n.ctime, mtime: n.mtime,
 		version: n.version, cversion: 2*n.creates - children, aversion: n.aversion,
-		owner: n.owner, dataLength: int32(len(n.data)), children: children,
+		dataLength: int32(len(n.data)), children: children,
 	}
+	if n.ephemeral() {
+		s.owner = n.owner
+	}
+	return s
 }
 
 // changed is the zxid that has to be durable before anything about the node may be told.

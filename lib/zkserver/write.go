@@ -229,9 +229,13 @@ func appendResult(b []byte, r result) []byte {
 	return b
 }
 
-// appendMulti encodes the answer to a multi; see decodeMulti for the markers between the results.
+// appendMulti encodes the answer to a multi; see decodeMulti for the markers between the results. A create with a stat
+// is answered as create2, whichever it was.
 func appendMulti(b []byte, results []result) []byte {
 	for _, r := range results {
+		if r.op == opCreateContainer {
+			r.op = opCreate2
+		}
 		b = appendMarker(b, r.op, false, int32(r.code))
 		if r.op == opError {
 			b = appendInt32(b, int32(r.code))

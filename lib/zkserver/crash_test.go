@@ -1,0 +1,3 @@
+package zkserver
+
+func child() {}
