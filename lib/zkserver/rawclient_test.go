@@ -17,11 +17,11 @@ import (
 // enc builds a record.
 type enc []byte
 
-func (e enc) int(v int32) enc   { return binary.BigEndian.AppendUint32(e, uint32(v)) }
-func (e enc) long(v int64) enc  { return binary.BigEndian.AppendUint64(e, uint64(v)) }
-func (e enc) bool(v bool) enc   { return append(e, map[bool]byte{true: 1}[v]) }
-func (e enc) str(v string) enc  { return append(e.int(int32(len(v))), v...) }
-func (e enc) raw(v []byte) enc  { return append(e, v...) }
+func (e enc) int(v int32) enc  { return binary.BigEndian.AppendUint32(e, uint32(v)) }
+func (e enc) long(v int64) enc { return binary.BigEndian.AppendUint64(e, uint64(v)) }
+func (e enc) bool(v bool) enc  { return append(e, map[bool]byte{true: 1}[v]) }
+func (e enc) str(v string) enc { return append(e.int(int32(len(v))), v...) }
+func (e enc) raw(v []byte) enc { return append(e, v...) }
 func (e enc) strs(v ...string) enc {
 	e = e.int(int32(len(v)))
 	for _, s := range v {
