@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -125,7 +126,7 @@ func startPeer() error {
 		return err
 	}
 	realServer.dir = dir
-	for range 3 { // the free port may be taken before the server gets to it
+	for range 5 { // the free port may be taken before the server gets to it
 		if err = launchPeer(dir); err == nil {
 			return nil
 		}
@@ -153,29 +154,59 @@ func launchPeer(dir string) error {
 		return err
 	}
 	defer out.Close()
-	cmd := exec.Command("java", "-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Dzookeeper.jmx.log4j.disable=true",
-		"-Dzookeeper.admin.enableServer=false", "-Djava.net.preferIPv4Stack=true", "-cp", realJar,
-		"org.apache.zookeeper.server.ZooKeeperServerMain", config)
+	cmd := exec.Command("java", append(javaFlags(dir), "-Xmx512m", "-cp", realJar, "org.apache.zookeeper.server.ZooKeeperServerMain", config)...)
 	cmd.Stdout, cmd.Stderr = out, out
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	if err := cmd.Start(); err != nil {
 		return err
 	}
 	realServer.cmd = cmd
-	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
-		r, err := dialRaw(realServer.addr)
-		if err != nil {
-			continue
-		}
-		err = r.connect(0, 1000, 0, make([]byte, 16))
-		r.nc.Close()
-		if err == nil {
+	// Not by connecting alone: a connection to a free port may get that very port for its own end, and meet itself. And
+	// connections that come before the server is ready are never answered.
+	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+		if listening(port) && answers(realServer.addr) {
 			return nil
+		}
+		if exited(cmd) {
+			break
 		}
 	}
 	stopProcess(cmd)
 	log, _ := os.ReadFile(out.Name())
 	return fmt.Errorf("the real ZooKeeper did not come up at %s:\n%s", realServer.addr, strings.TrimSpace(string(log)))
+}
+
+// javaFlags make a JVM start fast, and keep it from asking the network for the name of this machine, which may take half
+// a minute: the names are in a file in dir.
+func javaFlags(dir string) []string {
+	host, _ := os.Hostname()
+	hosts := filepath.Join(dir, "hosts")
+	os.WriteFile(hosts, []byte("127.0.0.1 localhost "+host+"\n"), 0o644)
+	return []string{"-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Djava.net.preferIPv4Stack=true", "-Djdk.net.hosts.file=" + hosts}
+}
+
+// answers reports whether the server grants sessions.
+func answers(addr string) bool {
+	r, err := dialRaw(addr)
+	if err != nil {
+		return false
+	}
+	defer r.nc.Close()
+	r.nc.SetDeadline(time.Now().Add(300 * time.Millisecond))
+	return r.connect(0, 1000, 0, make([]byte, 16)) == nil
+}
+
+// listening reports whether somebody listens at 127.0.0.1:port.
+func listening(port string) bool {
+	n, _ := strconv.Atoi(port)
+	table, _ := os.ReadFile("/proc/net/tcp")
+	return strings.Contains(string(table), fmt.Sprintf(" 0100007F:%04X 00000000:0000 0A ", n))
+}
+
+// exited reports whether the process is a zombie.
+func exited(cmd *exec.Cmd) bool {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", cmd.Process.Pid))
+	return err != nil || strings.Contains(string(text), ") Z ")
 }
 
 func stopProcess(cmd *exec.Cmd) {
