@@ -68,15 +68,15 @@ func (s *Server) commitAll() {
 			s.mu.Unlock()
 			return
 		}
-		changes, zxid := s.collect(), s.zxid
+		changes, zxid, commit := s.collect(), s.zxid, s.commit
 		s.mu.Unlock()
 
 		s.committing.Store(s.sinceStart())
-		err := s.commit(changes, zxid)
+		err := commit(changes, zxid)
 		for vfs.IsNoSpace(err) && !s.isClosed() {
 			s.setFull(err)
 			s.pause(retryFull)
-			err = s.commit(changes, zxid)
+			err = commit(changes, zxid)
 		}
 		s.committing.Store(0)
 		if err != nil {
