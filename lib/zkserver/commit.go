@@ -72,11 +72,11 @@ func (s *Server) commitAll() {
 		s.mu.Unlock()
 
 		s.committing.Store(s.sinceStart())
-		err := commit(changes, zxid)
+		err := commit(changes)
 		for vfs.IsNoSpace(err) && !s.isClosed() {
 			s.setFull(err)
 			s.pause(retryFull)
-			err = commit(changes, zxid)
+			err = commit(changes)
 		}
 		s.committing.Store(0)
 		if err != nil {
@@ -89,14 +89,14 @@ func (s *Server) commitAll() {
 
 // collect encodes what has changed since the last call, and forgets that it has.
 func (s *Server) collect() []change {
-	changes := make([]change, 0, 2*len(s.tree.dirty)+len(s.dirtySessions))
+	changes := make([]change, 0, 2*len(s.tree.dirty)+len(s.dirtySessions)+1)
 	for path, what := range s.tree.dirty {
 		key, n := []byte(path), s.tree.nodes[path]
 		if n == nil {
 			changes = append(changes, change{bucketNodes, key, nil}, change{bucketData, key, nil})
 			continue
 		}
-		changes = append(changes, change{bucketNodes, key, appendNode(nil, n)})
+		changes = append(changes, change{bucketNodes, key, appendNode(nil, path, n)})
 		if what&dirtyData != 0 {
 			changes = append(changes, change{bucketData, key, n.data})
 		}
@@ -108,6 +108,7 @@ func (s *Server) collect() []change {
 		}
 		changes = append(changes, change{bucketSessions, appendInt64(nil, id), row})
 	}
+	changes = append(changes, change{bucketMeta, keyState, stateRow(s.zxid, len(s.tree.nodes), len(s.sessions))})
 	clear(s.tree.dirty)
 	clear(s.dirtySessions)
 	return changes

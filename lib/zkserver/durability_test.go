@@ -37,11 +37,11 @@ func (l *logged) logger() *slog.Logger { return slog.New(slog.NewTextHandler(l, 
 func (s *Server) onCommit(f func() error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.commit = func(changes []change, zxid int64) error {
+	s.commit = func(changes []change) error {
 		if err := f(); err != nil {
 			return err
 		}
-		return s.store.commit(changes, zxid)
+		return s.store.commit(changes)
 	}
 }
 

@@ -32,11 +32,5 @@ func forbidden(r rune) bool {
 	return r > utf8.MaxRune
 }
 
-// builtIn paths can not be deleted.
-func builtIn(path string) bool {
-	switch path {
-	case "/", "/zookeeper", "/zookeeper/quota", "/zookeeper/config":
-		return true
-	}
-	return false
-}
+// builtIns are there from the start, and can not be deleted.
+var builtIns = []string{"/", "/zookeeper", "/zookeeper/quota", "/zookeeper/config"}

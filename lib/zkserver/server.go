@@ -19,8 +19,8 @@ type Server struct {
 	opts     Options
 	log      *slog.Logger
 	store    *store
-	commit   func(changes []change, zxid int64) error // store.commit; tests put failures in its place
-	listener net.Listener                             // nil without TCP
+	commit   func(changes []change) error // store.commit; tests put failures in its place
+	listener net.Listener                 // nil without TCP
 	start    time.Time
 	large    chan struct{} // slots for the frames that are larger than most
 
@@ -121,7 +121,7 @@ func (s *Server) found() error {
 	for path := range s.tree.nodes {
 		s.tree.mark(path, dirtyStat|dirtyData)
 	}
-	return s.commit(s.collect(), s.zxid)
+	return s.commit(s.collect())
 }
 
 // sinceStart is the monotonic clock in ns, never 0.

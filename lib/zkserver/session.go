@@ -21,11 +21,6 @@ type session struct {
 // touch starts the timeout afresh.
 func (sess *session) touch(now int64) { sess.deadline.Store(now + int64(sess.timeout)) }
 
-// row is the session's entry in the database.
-func (sess *session) row() []byte {
-	return appendBuffer(appendInt32(nil, int32(sess.timeout.Milliseconds())), sess.password[:])
-}
-
 // openSession makes a session for c.
 func (s *Server) openSession(c *conn, timeout time.Duration) *session {
 	s.zxid++

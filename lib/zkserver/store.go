@@ -1,9 +1,10 @@
 package zkserver
 
 import (
-	"encoding/binary"
+	"bytes"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"os"
 	"path/filepath"
 	"runtime/debug"
@@ -17,20 +18,22 @@ import (
 
 // The database has four buckets. Numbers are big-endian, records as on the wire.
 //
-//	meta      "format" -> 1 byte, formatVersion; "zxid" -> int64, the last one that was given
+//	meta      "format" -> 1 byte, formatVersion
+//	          "state" -> | last zxid | number of nodes | number of sessions int64 | CRC int32 |
 //	nodes     path -> | czxid | mzxid | pzxid | ctime | mtime int64 | version | aversion | creates int32 |
-//	                  | owner int64 | access list: vector, empty for everybody |
+//	                  | owner int64 | access list: vector, empty for everybody | CRC of the data int32 | CRC int32 |
 //	data      path -> data of the node, missing when it is null
-//	sessions  id int64 -> | timeout in ms int32 | password buffer |
+//	sessions  id int64 -> | timeout in ms int32 | password buffer | CRC int32 |
 //
-// Paths sort parents before children, so that loading is one walk.
+// CRCs are CRC-32C; the last one of a row covers its key and what is before it, for bbolt checks nothing but its meta
+// pages. Paths sort parents before children, so that loading is one walk.
 var (
 	bucketMeta     = []byte("meta")
 	bucketNodes    = []byte("nodes")
 	bucketData     = []byte("data")
 	bucketSessions = []byte("sessions")
 	keyFormat      = []byte("format")
-	keyZxid        = []byte("zxid")
+	keyState       = []byte("state")
 )
 
 const formatVersion = 1
@@ -51,13 +54,13 @@ func openStore(dir string) (_ *store, err error) {
 		return nil, fmt.Errorf("zookeeper: %w", err)
 	}
 	path := filepath.Join(dir, "zookeeper.db")
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer recoverDamage(path, &err)
-	// The free list is not kept on disk, where each commit would write all of it, but found again when the file is
-	// opened, which reads all of it anyway.
+	// The free list is kept on disk: bbolt would find it again by walking through the file in a goroutine of its own,
+	// where a damaged page is a panic that nobody can recover.
 	db, err := bolt.Open(path, 0o600, &bolt.Options{
-		Timeout:        time.Nanosecond, // one try
-		NoFreelistSync: true,
-		FreelistType:   bolt.FreelistMapType,
+		Timeout:      time.Nanosecond, // one try
+		FreelistType: bolt.FreelistMapType,
 	})
 	switch {
 	case errors.Is(err, bolterrors.ErrTimeout):
@@ -78,7 +81,7 @@ func openStore(dir string) (_ *store, err error) {
 }
 
 // recoverDamage turns what bbolt does about a broken page, a panic or a fault beyond the end of the file, into an
-// error. It is deferred; memory faults must panic, see loadTree.
+// error. It is deferred, in a goroutine that has asked for memory faults to be panics (debug.SetPanicOnFault).
 func recoverDamage(path string, err *error) {
 	if p := recover(); p != nil {
 		*err = fmt.Errorf("%w: %s: %v", ErrDamaged, path, p)
@@ -128,20 +131,18 @@ func (s *store) load() (l loaded, err error) {
 		if meta == nil || nodes == nil || data == nil || sessions == nil {
 			return errors.New("bucket missing")
 		}
-		if v := meta.Get(keyZxid); v != nil {
-			d := decoder{b: v}
-			if l.zxid = d.int64(); d.err != nil {
-				return fmt.Errorf("zxid: %w", d.err)
-			}
-		}
 		if err := loadTree(l.tree, nodes.Cursor(), data.Cursor()); err != nil {
 			return err
 		}
-		return sessions.ForEach(func(k, v []byte) error {
+		err := sessions.ForEach(func(k, v []byte) error {
 			sess, err := decodeSession(k, v)
 			l.sessions = append(l.sessions, sess)
 			return err
 		})
+		if err != nil {
+			return err
+		}
+		return l.check(meta.Get(keyState))
 	})
 	if err != nil && !errors.Is(err, ErrDamaged) {
 		err = fmt.Errorf("%w: %s: %w", ErrDamaged, s.db.Path(), err)
@@ -149,12 +150,34 @@ func (s *store) load() (l loaded, err error) {
 	return l, err
 }
 
+// check reads the state, and compares what has been loaded with it.
+func (l *loaded) check(row []byte) error {
+	d := unseal(keyState, row)
+	if row == nil {
+		d = &decoder{b: make([]byte, 24)} // before the first commit
+	}
+	zxid, nodes, sessions := d.int64(), d.int64(), d.int64()
+	if d.err != nil {
+		return fmt.Errorf("state: %w", d.err)
+	}
+	if nodes != int64(len(l.tree.nodes)) || sessions != int64(len(l.sessions)) {
+		return fmt.Errorf("%d nodes of %d, %d sessions of %d", len(l.tree.nodes), nodes, len(l.sessions), sessions)
+	}
+	l.zxid = zxid
+	return nil
+}
+
+func stateRow(zxid int64, nodes, sessions int) []byte {
+	row := appendInt64(appendInt64(appendInt64(nil, zxid), int64(nodes)), int64(sessions))
+	return sealed(keyState, row)
+}
+
 // loadTree walks both buckets side by side.
 func loadTree(t *tree, nodes, data *bolt.Cursor) error {
 	dataKey, value := data.First()
 	for k, v := nodes.First(); k != nil; k, v = nodes.Next() {
 		path := string(k)
-		n, err := decodeNode(v)
+		n, err := decodeNode(k, v)
 		if err != nil {
 			return fmt.Errorf("node %q: %w", path, err)
 		}
@@ -168,29 +191,31 @@ func loadTree(t *tree, nodes, data *bolt.Cursor) error {
 			}
 			dataKey, value = data.Next()
 		}
+		if checksum(n.data) != n.dataCRC {
+			return fmt.Errorf("node %q: CRC of its data", path)
+		}
 		t.insert(path, n)
 	}
 	if dataKey != nil {
 		return fmt.Errorf("data of %q, which is no node", dataKey)
 	}
-	if len(t.nodes) > 0 && t.find("/zookeeper") == nil {
-		return errors.New("node \"/zookeeper\" missing")
-	}
 	return nil
 }
 
-func appendNode(b []byte, n *node) []byte {
+func appendNode(b []byte, path string, n *node) []byte {
 	for _, v := range []int64{n.czxid, n.mzxid, n.pzxid, n.ctime, n.mtime} {
 		b = appendInt64(b, v)
 	}
 	for _, v := range []int32{n.version, n.aversion, n.creates} {
 		b = appendInt32(b, v)
 	}
-	return appendACL(appendInt64(b, n.owner), n.acl)
+	b = appendACL(appendInt64(b, n.owner), n.acl)
+	return sealed([]byte(path), appendInt32(b, int32(n.dataCRC)))
 }
 
-func decodeNode(b []byte) (*node, error) {
-	d := decoder{b: b}
+// decodeNode reads a node without its data.
+func decodeNode(key, row []byte) (*node, error) {
+	d := unseal(key, row)
 	n := &node{
 		czxid: d.int64(), mzxid: d.int64(), pzxid: d.int64(), ctime: d.int64(), mtime: d.int64(),
 		version: d.int32(), aversion: d.int32(), creates: d.int32(), owner: d.int64(),
@@ -198,22 +223,49 @@ func decodeNode(b []byte) (*node, error) {
 	if n.acl = d.acl(); len(n.acl) == 0 {
 		n.acl = nil
 	}
+	n.dataCRC = uint32(d.int32())
 	if d.err == nil && len(d.b) > 0 {
 		d.fail("%d bytes left over", len(d.b))
 	}
 	return n, d.err
 }
 
-func decodeSession(k, v []byte) (*session, error) {
-	key, d := decoder{b: k}, decoder{b: v}
-	sess := &session{id: key.int64(), timeout: time.Duration(d.int32()) * time.Millisecond}
+// row is the session's entry.
+func (sess *session) row() []byte {
+	b := appendBuffer(appendInt32(nil, int32(sess.timeout.Milliseconds())), sess.password[:])
+	return sealed(appendInt64(nil, sess.id), b)
+}
+
+func decodeSession(key, row []byte) (*session, error) {
+	k, d := decoder{b: key}, unseal(key, row)
+	sess := &session{id: k.int64(), timeout: time.Duration(d.int32()) * time.Millisecond}
 	if copy(sess.password[:], d.buffer()) != len(sess.password) {
 		d.fail("short password")
 	}
-	if err := errors.Join(key.err, d.err); err != nil {
-		return nil, fmt.Errorf("session %x: %w", k, err)
+	if err := errors.Join(k.err, d.err); err != nil {
+		return nil, fmt.Errorf("session %x: %w", key, err)
 	}
 	return sess, nil
+}
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+func checksum(b []byte) uint32 { return crc32.Checksum(b, castagnoli) }
+
+// sealed appends the CRC of a row.
+func sealed(key, row []byte) []byte {
+	return appendInt32(row, int32(crc32.Update(checksum(key), castagnoli, row)))
+}
+
+// unseal returns a decoder of the row in front of its CRC, or one that has failed.
+func unseal(key, row []byte) *decoder {
+	n := len(row) - 4
+	if n < 0 || !bytes.Equal(sealed(key, row[:n:n]), row) {
+		d := &decoder{}
+		d.fail("CRC of %d bytes", len(row))
+		return d
+	}
+	return &decoder{b: row[:n]}
 }
 
 // change is one key that a commit writes; a nil value deletes it.
@@ -222,8 +274,8 @@ type change struct {
 	key, value []byte
 }
 
-// commit writes the changes and the zxid that they lead to in one transaction. When it returns nil they are on disk.
-func (s *store) commit(changes []change, zxid int64) (err error) {
+// commit writes the changes in one transaction. When it returns nil they are on disk.
+func (s *store) commit(changes []change) (err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer recoverDamage(s.db.Path(), &err)
 	tx, err := s.db.Begin(true)
@@ -241,9 +293,6 @@ func (s *store) commit(changes []change, zxid int64) (err error) {
 		if err != nil {
 			return fmt.Errorf("%s of %q: %w", c.bucket, c.key, err)
 		}
-	}
-	if err := tx.Bucket(bucketMeta).Put(keyZxid, binary.BigEndian.AppendUint64(nil, uint64(zxid))); err != nil {
-		return err
 	}
 	return tx.Commit()
 }

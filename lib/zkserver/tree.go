@@ -10,6 +10,7 @@ type node struct {
 	ctime, mtime        int64
 	version, aversion   int32
 	creates             int32 // children ever created: the next sequence number
+	dataCRC             uint32
 	owner               int64
 	aclZxid             int64 // the setACL of this run that came last; neither kept nor told
 	data                []byte
@@ -145,12 +146,12 @@ func (t *tree) remove(path string, zxid int64) {
 func (t *tree) setData(path string, n *node, data []byte, zxid, now int64) {
 	old := *n
 	t.bytes += int64(len(data) - len(n.data))
-	n.data, n.mzxid, n.mtime = data, zxid, now
+	n.data, n.dataCRC, n.mzxid, n.mtime = data, checksum(data), zxid, now
 	n.version = nextVersion(n.version)
 	t.mark(path, dirtyStat|dirtyData)
 	t.revert(func() {
 		t.bytes += int64(len(old.data) - len(n.data))
-		n.data, n.mzxid, n.mtime, n.version = old.data, old.mzxid, old.mtime, old.version
+		n.data, n.dataCRC, n.mzxid, n.mtime, n.version = old.data, old.dataCRC, old.mzxid, old.mtime, old.version
 	})
 }
 

@@ -1,6 +1,9 @@
 package zkserver
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // event is a change that watches may wait for.
 type event struct {
@@ -94,7 +97,7 @@ func (x *txn) create(r request) (string, stat, code) {
 	}
 	n := &node{
 		czxid: x.zxid, mzxid: x.zxid, pzxid: x.zxid, ctime: x.now, mtime: x.now,
-		owner: owner, data: r.data, acl: list,
+		owner: owner, data: r.data, dataCRC: checksum(r.data), acl: list,
 	}
 	x.tree.create(path, n)
 	x.events = append(x.events, event{eventCreated, path}, event{eventChildrenChanged, parentOf(path)})
@@ -102,7 +105,7 @@ func (x *txn) create(r request) (string, stat, code) {
 }
 
 func (x *txn) delete(r request) code {
-	if r.path == "" || r.path[0] != '/' || builtIn(r.path) {
+	if r.path == "" || r.path[0] != '/' || slices.Contains(builtIns, r.path) {
 		return codeBadArguments
 	}
 	parent := x.tree.find(parentOf(r.path))
