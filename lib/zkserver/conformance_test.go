@@ -359,7 +359,7 @@ func TestFourLetterWords(t *testing.T) {
 			"isro": `^rw$`,
 			"srvr": `^Zookeeper version: [^\n]+, built on [^\n]+\n` + counters,
 			"stat": `^Zookeeper version: [^\n]+\nClients:\n( /127\.0\.0\.1:\d+\[\d+\]\(queued=\d+,recved=\d+,sent=\d+\)\n)+\n` + counters,
-			"cons": `(?m)^ /127\.0\.0\.1:\d+\[1\]\(queued=0,recved=\d+,sent=\d+,sid=0x[0-9a-f]+,lop=EXIS,est=\d+,to=\d+,lcxid=0x3,lzxid=0x[0-9a-f]+,lresp=\d+,llat=\d+,minlat=\d+,avglat=\d+,maxlat=\d+\)$`,
+			"cons": `(?m)^ /127\.0\.0\.1:\d+\[1\]\(queued=\d+,recved=\d+,sent=\d+,sid=0x[0-9a-f]+,lop=EXIS,est=\d+,to=\d+,lcxid=0x3,lzxid=0x[0-9a-f]+,lresp=\d+,llat=\d+,minlat=\d+,avglat=\d+,maxlat=\d+\)$`,
 			"conf": `(?s)clientPort=\d+\n.*dataDir=[^\n]+\n.*tickTime=200\nmaxClientCnxns=\d+\nminSessionTimeout=400\nmaxSessionTimeout=8000\n`,
 			"dump": fmt.Sprintf(`(?s)Sessions with Ephemerals \(\d+\):\n.*0x%x:\n\t%s/e\n`, r.session, regexp.QuoteMeta(dir)),
 			"wchs": `^\d+ connections watching \d+ paths\nTotal watches:\d+\n?$`,

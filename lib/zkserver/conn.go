@@ -228,7 +228,7 @@ func (c *conn) notify(ev event, zxid int64) {
 	}
 }
 
-func hex(v int64) string { return "0x" + strconv.FormatInt(v, 16) }
+func inHex(v int64) string { return "0x" + strconv.FormatInt(v, 16) }
 
 // frameError says what was wrong with the length of a frame.
 func frameError(size uint32, least, most int) error {

@@ -23,7 +23,7 @@ func (c *conn) connect() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if r.lastZxid > s.zxid {
-		return fmt.Errorf("%w: it has seen zxid %s, the last here is %s", errRefused, hex(r.lastZxid), hex(s.zxid))
+		return fmt.Errorf("%w: it has seen zxid %s, the last here is %s", errRefused, inHex(r.lastZxid), inHex(s.zxid))
 	}
 	timeout := s.grant(r.timeout)
 	sess := (*session)(nil)

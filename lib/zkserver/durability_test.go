@@ -233,10 +233,13 @@ func TestDiskFull(t *testing.T) {
 	})
 	writer.request(opCreate, createBody("/a", nil, 0))
 	<-attempts
-	for { // until the answer of the disk has been noticed
-		if reply := other.call(t, opSetData, enc{}.str("/zookeeper").buf(nil).int(77)); reply.Err == -1 {
-			break
-		}
+	for full := false; !full; time.Sleep(time.Millisecond) { // until the answer of the disk has been noticed
+		s.mu.Lock()
+		full = s.full
+		s.mu.Unlock()
+	}
+	if reply := other.call(t, opCreate, createBody("/c", nil, 0)); reply.Err != -1 {
+		t.Errorf("error %d", reply.Err)
 	}
 	writer.silent(t, "the write that was applied")
 	if err := s.ExpireSession(other.session); !errors.Is(err, errFull) {

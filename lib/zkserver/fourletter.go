@@ -77,7 +77,7 @@ func (s *Server) tellCounters(b *strings.Builder) {
 	fmt.Fprintf(b, "Latency min/avg/max: %.0f/%.1f/%.0f\n", least, mean, most)
 	fmt.Fprintf(b, "Received: %d\nSent: %d\n", s.stats.received.Load(), s.stats.sent.Load())
 	fmt.Fprintf(b, "Connections: %d\nOutstanding: %d\n", len(s.conns), s.outstanding())
-	fmt.Fprintf(b, "Zxid: %s\nMode: standalone\nNode count: %d\n", hex(s.zxid), len(s.tree.nodes))
+	fmt.Fprintf(b, "Zxid: %s\nMode: standalone\nNode count: %d\n", inHex(s.zxid), len(s.tree.nodes))
 }
 
 func (s *Server) outstanding() (n int) {
@@ -117,8 +117,8 @@ func (s *Server) tellConns(b *strings.Builder) {
 		if sess := c.session; sess != nil {
 			least, mean, most := c.stats.latency.ms()
 			fmt.Fprintf(b, ",sid=%s,lop=%s,est=%d,to=%d,lcxid=%s,lzxid=%s,lresp=%d,llat=%.0f,minlat=%.0f,avglat=%.0f,maxlat=%.0f",
-				hex(sess.id), opName(c.stats.lastOp.Load()), c.stats.established.UnixMilli(), sess.timeout.Milliseconds(),
-				hex(int64(c.stats.lastXid.Load())), hex(c.stats.lastZxid.Load()),
+				inHex(sess.id), opName(c.stats.lastOp.Load()), c.stats.established.UnixMilli(), sess.timeout.Milliseconds(),
+				inHex(int64(c.stats.lastXid.Load())), inHex(c.stats.lastZxid.Load()),
 				c.stats.lastTime.Load()/int64(time.Millisecond), mean, least, mean, most)
 		}
 		b.WriteString(")\n")
@@ -199,11 +199,11 @@ func (s *Server) tellDump(b *strings.Builder) {
 	now := s.sinceStart()
 	fmt.Fprintf(b, "SessionTracker dump:\nSessions (%d):\n", len(s.sessions))
 	for _, id := range slices.Sorted(maps.Keys(s.sessions)) {
-		fmt.Fprintf(b, "%s\texpires in %dms\n", hex(id), (s.sessions[id].deadline.Load()-now)/int64(time.Millisecond))
+		fmt.Fprintf(b, "%s\texpires in %dms\n", inHex(id), (s.sessions[id].deadline.Load()-now)/int64(time.Millisecond))
 	}
 	fmt.Fprintf(b, "ephemeral nodes dump:\nSessions with Ephemerals (%d):\n", len(s.tree.ephemerals))
 	for _, id := range slices.Sorted(maps.Keys(s.tree.ephemerals)) {
-		fmt.Fprintf(b, "%s:\n", hex(id))
+		fmt.Fprintf(b, "%s:\n", inHex(id))
 		for _, path := range slices.Sorted(maps.Keys(s.tree.ephemerals[id])) {
 			fmt.Fprintf(b, "\t%s\n", path)
 		}
@@ -229,7 +229,7 @@ func (s *Server) tellWatchesByConn(b *strings.Builder) {
 		if len(c.watched) == 0 {
 			continue
 		}
-		fmt.Fprintf(b, "%s\n", hex(c.session.id))
+		fmt.Fprintf(b, "%s\n", inHex(c.session.id))
 		for _, path := range slices.Sorted(maps.Keys(c.watched)) {
 			fmt.Fprintf(b, "\t%s\n", path)
 		}
@@ -240,7 +240,7 @@ func (s *Server) tellWatchesByPath(b *strings.Builder) {
 	for _, path := range slices.Sorted(maps.Keys(s.watches.byPath)) {
 		fmt.Fprintf(b, "%s\n", path)
 		for c := range s.watches.byPath[path] {
-			fmt.Fprintf(b, "\t%s\n", hex(c.session.id))
+			fmt.Fprintf(b, "\t%s\n", inHex(c.session.id))
 		}
 	}
 }

@@ -62,7 +62,7 @@ func (s *Server) tick(stopped bool) {
 		}
 		c := sess.conn
 		s.endSession(sess)
-		s.log.Debug("zookeeper session expired", "session", hex(sess.id), "timeout", sess.timeout)
+		s.log.Debug("zookeeper session expired", "session", inHex(sess.id), "timeout", sess.timeout)
 		if c != nil {
 			c.kill()
 		}
