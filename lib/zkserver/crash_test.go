@@ -17,7 +17,11 @@ import (
 // child is this test binary as a server of its own, to be killed or stopped: it serves ZKSERVER_CHILD, the directory,
 // says where, and goes on until its standard input is closed.
 func child() {
-	s, err := Open(Options{Dir: os.Getenv("ZKSERVER_CHILD"), Listen: "127.0.0.1:0", TickTime: testTick, MaxSessionTimeout: 40 * testTick})
+	if os.Getenv("ZKSERVER_CHILD_MEASURE") != "" {
+		childMeasure()
+		return
+	}
+	s, err := Open(Options{Dir: os.Getenv("ZKSERVER_CHILD"), Listen: "127.0.0.1:0", TickTime: testTick, MaxSessionTimeout: 40 * testTick, MaxConns: 5000})
 	if err != nil {
 		fmt.Println(err)
 		os.Exit(1)

@@ -127,45 +127,45 @@ func startPeer() error {
 	}
 	realServer.dir = dir
 	for range 5 { // the free port may be taken before the server gets to it
-		if err = launchPeer(dir); err == nil {
+		if realServer.addr, realServer.cmd, err = launchPeer(dir); err == nil {
 			return nil
 		}
 	}
 	return err
 }
 
-func launchPeer(dir string) error {
+// launchPeer starts the real server on the directory.
+func launchPeer(dir string) (addr string, cmd *exec.Cmd, err error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
-		return err
+		return "", nil, err
 	}
-	realServer.addr = l.Addr().String()
+	addr = l.Addr().String()
 	l.Close()
 	config := filepath.Join(dir, "zoo.cfg")
-	_, port, _ := net.SplitHostPort(realServer.addr)
+	_, port, _ := net.SplitHostPort(addr)
 	text := fmt.Sprintf("dataDir=%s/data\nclientPort=%s\nclientPortAddress=127.0.0.1\ntickTime=%d\nmaxClientCnxns=0\n"+
 		"maxSessionTimeout=%d\nadmin.enableServer=false\n4lw.commands.whitelist=*\n",
 		dir, port, testTick.Milliseconds(), (40 * testTick).Milliseconds())
 	if err := os.WriteFile(config, []byte(text), 0o644); err != nil {
-		return err
+		return "", nil, err
 	}
 	out, err := os.Create(filepath.Join(dir, "log"))
 	if err != nil {
-		return err
+		return "", nil, err
 	}
 	defer out.Close()
-	cmd := exec.Command("java", append(javaFlags(dir), "-Xmx512m", "-cp", realJar, "org.apache.zookeeper.server.ZooKeeperServerMain", config)...)
+	cmd = exec.Command("java", append(javaFlags(dir), "-Xmx512m", "-cp", realJar, "org.apache.zookeeper.server.ZooKeeperServerMain", config)...)
 	cmd.Stdout, cmd.Stderr = out, out
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	if err := cmd.Start(); err != nil {
-		return err
+		return "", nil, err
 	}
-	realServer.cmd = cmd
 	// Not by connecting alone: a connection to a free port may get that very port for its own end, and meet itself. And
 	// connections that come before the server is ready are never answered.
 	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
-		if listening(port) && answers(realServer.addr) {
-			return nil
+		if listening(port) && answers(addr) {
+			return addr, cmd, nil
 		}
 		if exited(cmd) {
 			break
@@ -173,7 +173,7 @@ func launchPeer(dir string) error {
 	}
 	stopProcess(cmd)
 	log, _ := os.ReadFile(out.Name())
-	return fmt.Errorf("the real ZooKeeper did not come up at %s:\n%s", realServer.addr, strings.TrimSpace(string(log)))
+	return "", nil, fmt.Errorf("the real ZooKeeper did not come up at %s:\n%s", addr, strings.TrimSpace(string(log)))
 }
 
 // javaFlags make a JVM start fast, and keep it from asking the network for the name of this machine, which may take half
