@@ -29,6 +29,9 @@ type acl struct {
 // identity is what a connection is known by: its ip, and what it has added by auth requests.
 type identity struct{ scheme, id string }
 
+// maxACL bounds the entries of a list, as it comes and as it is kept.
+const maxACL = 256
+
 // openACL is what a node without a list of its own has.
 var openACL = []acl{{permAll, "world", "anyone"}}
 
@@ -70,6 +73,9 @@ func (a acl) covers(who identity) bool {
 // fixACL checks the list of a request and puts the client's proven identities in the place of auth, as
 // PrepRequestProcessor.fixupACL of ZooKeeper does. The open list becomes nil.
 func fixACL(list []acl, who []identity) ([]acl, bool) {
+	if len(list) > maxACL {
+		return nil, false
+	}
 	var fixed []acl
 	for i, a := range list {
 		if slices.Contains(list[:i], a) {
@@ -95,7 +101,15 @@ func fixACL(list []acl, who []identity) ([]acl, bool) {
 	if slices.Equal(fixed, openACL) {
 		return nil, true
 	}
-	return fixed, len(fixed) > 0
+	return fixed, len(fixed) > 0 && len(fixed) <= maxACL
+}
+
+// aclBytes is what a list takes in memory, about.
+func aclBytes(list []acl) (n int64) {
+	for _, a := range list {
+		n += 48 + int64(len(a.scheme)+len(a.id))
+	}
+	return n
 }
 
 func validID(a acl) bool {
@@ -127,15 +141,19 @@ func parseIP(s string) (netip.Prefix, bool) {
 	return prefix, err == nil
 }
 
+// maxSecret bounds what an auth request may prove, in bytes: it stays with the connection.
+const maxSecret = 1024
+
 // authenticate returns the identity that an auth request proves. Without a list of users to look them up in, ZooKeeper
 // believes every digest: who knows the password of a node's list arrives at the same hash.
 func authenticate(scheme string, secret []byte, remote string) (identity, bool) {
-	switch scheme {
-	case "digest":
+	switch {
+	case len(secret) > maxSecret:
+	case scheme == "digest":
 		user, _, _ := strings.Cut(string(secret), ":")
 		hash := sha1.Sum(secret)
 		return identity{"digest", user + ":" + base64.StdEncoding.EncodeToString(hash[:])}, true
-	case "ip":
+	case scheme == "ip":
 		return identity{"ip", remote}, true
 	}
 	return identity{}, false

@@ -164,16 +164,16 @@ func measure(t *testing.T, launch func(t *testing.T, dir string) (string, int, f
 }
 
 // each lets every client make n requests, so many of them under way at a time.
-func each(t *testing.T, clients []*raw, n, depth int, request func(i, n int) (int32, enc)) {
+func each(t testing.TB, clients []*raw, n, depth int, request func(i, n int) (int32, enc)) {
 	drive(t, clients, depth, request, func(sent int) bool { return sent < n })
 }
 
-func eachFor(t *testing.T, clients []*raw, d time.Duration, depth int, request func(i, n int) (int32, enc)) int {
+func eachFor(t testing.TB, clients []*raw, d time.Duration, depth int, request func(i, n int) (int32, enc)) int {
 	deadline := time.Now().Add(d)
 	return drive(t, clients, depth, request, func(int) bool { return time.Now().Before(deadline) })
 }
 
-func drive(t *testing.T, clients []*raw, depth int, request func(i, n int) (int32, enc), more func(sent int) bool) int {
+func drive(t testing.TB, clients []*raw, depth int, request func(i, n int) (int32, enc), more func(sent int) bool) int {
 	t.Helper()
 	var wg sync.WaitGroup
 	total := make([]int, len(clients))

@@ -32,10 +32,13 @@ func (c *conn) connect() error {
 		sess = s.resumeSession(c, r.session, r.password, timeout)
 	case s.refusal() != nil:
 		return s.refusal()
-	case len(s.sessions) >= s.opts.MaxSessions:
+	case c.tcp && len(s.sessions) >= s.opts.MaxSessions:
 		return fmt.Errorf("%w: session %d, at most %d allowed", errRefused, len(s.sessions)+1, s.opts.MaxSessions)
 	default:
 		sess = s.openSession(c, timeout)
+	}
+	if s.failed != nil && (sess == nil || sess.id > s.durable.Load()) {
+		return s.failed // what the answer would show never will be durable
 	}
 	born := s.sinceStart()
 	if sess == nil {

@@ -213,7 +213,7 @@ func checkServer(t *testing.T, s *Server) {
 	defer s.mu.Unlock()
 	owned, bytes := 0, int64(0)
 	for path, n := range s.tree.nodes {
-		bytes += int64(len(path)+len(n.data)) + nodeOverhead
+		bytes += n.bytes(path)
 		if _, ok := s.tree.find(parentOf(path)).children[nameOf(path)]; !ok && path != "/" {
 			t.Errorf("%q is not among its parent's children", path)
 		}

@@ -102,7 +102,7 @@ func TestHalfFrames(t *testing.T) {
 		stuck[i] = newRaw(t, addr)
 		stuck[i].nc.Write(enc{}.int(MaxFrame).raw(make([]byte, 10)))
 	}
-	for s.large == nil || len(s.large) < largeFrames {
+	for len(s.large) < largeFrames {
 		time.Sleep(time.Millisecond)
 	}
 	xid, _ := other.request(opCreate, createBody("/big", make([]byte, 200_000), 0))
@@ -115,7 +115,8 @@ func TestHalfFrames(t *testing.T) {
 }
 
 func TestConnectionLimit(t *testing.T) {
-	s := start(t, Options{MaxConns: 3, MaxSessions: 4})
+	var lines logged
+	s := start(t, Options{MaxConns: 3, MaxSessions: 4, Logger: lines.logger()})
 	addr := s.Addr().String()
 	var conns []*raw
 	for range 3 {
@@ -139,11 +140,19 @@ func TestConnectionLimit(t *testing.T) {
 	if r := inside(); r.connect(0, 1000, 0, make([]byte, 16)) != nil || r.session == 0 {
 		t.Error("the process itself is not let in")
 	}
-	if r := inside(); r.connect(0, 1000, 0, make([]byte, 16)) == nil {
-		t.Error("a fifth session")
+	conns[0].nc.Close() // the session stays: a place for a connection, but not for a fifth session
+	for lines.count("at most 4 allowed") == 0 {
+		r, err := dialRaw(addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.connect(0, 1000, 0, make([]byte, 16)) == nil {
+			t.Fatal("a fifth session")
+		}
+		r.nc.Close()
 	}
-	conns[0].must(t, opCloseSession, nil)
-	conns[0].wantClosed(t)
+	conns[1].must(t, opCloseSession, nil)
+	conns[1].nc.Close()
 	for deadline := time.Now().Add(rawPatience); ; time.Sleep(time.Millisecond) { // the place is free when the connection is cleaned up
 		r, err := dialRaw(addr)
 		if err != nil {
@@ -170,6 +179,7 @@ func TestTreeLimit(t *testing.T) {
 	}{
 		{opCreate, createBody("/b", make([]byte, 20_000), 0)},
 		{opSetData, enc{}.str("/a").buf(make([]byte, 99_000)).int(-1)},
+		{opSetACL, enc{}.str("/a").acls([3]string{"1", "digest", "user:" + strings.Repeat("x", 20_000)}).int(-1)},
 	} {
 		if reply := r.call(t, row.op, row.body); reply.Err != -125 {
 			t.Errorf("op %d: error %d", row.op, reply.Err)
@@ -366,4 +376,46 @@ func TestHugeMulti(t *testing.T) {
 		t.Errorf("path longer than the database takes: error %d", reply.Err)
 	}
 	r.create(t, "/"+strings.Repeat("x", MaxPath-1), nil, 0)
+}
+
+// Lists and identities are bounded: both stay in memory, and the list of a create is compared with itself.
+func TestAccessListLimits(t *testing.T) {
+	s := start(t, Options{})
+	r := newRaw(t, s.Addr().String())
+	long := enc{}.int(50_000)
+	for i := range int32(50_000) {
+		long = long.int(i).str("auth").str("")
+	}
+	if reply := r.call(t, opCreate, enc{}.str("/a").buf(nil).raw(long).int(0)); reply.Err != -114 {
+		t.Errorf("50,000 entries: error %d", reply.Err)
+	}
+	for i := range maxIdentities - 1 {
+		r.must(t, opAuth, auth("digest", fmt.Sprintf("user%d:password", i)))
+	}
+	r.must(t, opAuth, auth("digest", "user0:password")) // known already
+	list := enc{}.int(100)
+	for i := range int32(100) {
+		list = list.int(i).str("auth").str("")
+	}
+	if reply := r.call(t, opCreate, enc{}.str("/a").buf(nil).raw(list).int(0)); reply.Err != -114 {
+		t.Errorf("100 entries for 63 identities each: error %d", reply.Err)
+	}
+	r.request(opAuth, auth("digest", "one:more"))
+	r.wantClosed(t)
+	r = newRaw(t, s.Addr().String())
+	if reply := r.call(t, opAuth, auth("digest", strings.Repeat("x", 2000))); reply.Err != -115 {
+		t.Errorf("long secret: error %d", reply.Err)
+	}
+}
+
+// A long path counts for as many watches as it is long.
+func TestLongWatches(t *testing.T) {
+	s := start(t, Options{MaxWatches: 3000})
+	r := newRaw(t, s.Addr().String())
+	path := "/" + strings.Repeat("x", 500_000)
+	for i, err := range []int32{-101, -101, -1} {
+		if reply := r.call(t, opExists, enc{}.str(fmt.Sprint(path, i)).bool(true)); reply.Err != err {
+			t.Errorf("watch %d: error %d", i, reply.Err)
+		}
+	}
 }

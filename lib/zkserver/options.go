@@ -27,15 +27,17 @@ type Options struct {
 	// MinSessionTimeout and MaxSessionTimeout bound what a client may ask for. Default 2 and 20 ticks.
 	MinSessionTimeout, MaxSessionTimeout time.Duration
 
-	// MaxConns bounds TCP connections; those of Dial are not counted. Default 1,000.
+	// MaxConns bounds TCP connections. Default 1,000. Neither this nor MaxSessions keeps out those of Dial.
 	MaxConns int
 	// MaxSessions bounds sessions, with or without a connection. Default 10,000.
 	MaxSessions int
 	// MaxOutstanding bounds the requests of one connection whose replies it has not read. Default 1,000.
 	MaxOutstanding int
-	// MaxWatches bounds the watches of all connections together. Default 1,000,000.
+	// MaxWatches bounds the watches of all connections together, where one counts once for every 256 bytes of its path.
+	// Default 250,000.
 	MaxWatches int
-	// MaxTreeBytes bounds the memory of the tree, by an estimate: data, paths and 256 bytes for each node.
+	// MaxTreeBytes bounds the memory of the tree, by an estimate: data, paths, access lists and 256 bytes
+	// for each node.
 	// Default 256 MiB.
 	MaxTreeBytes int64
 
@@ -53,7 +55,7 @@ func (o Options) withDefaults() (Options, error) {
 	setDefault(&o.MaxConns, 1_000)
 	setDefault(&o.MaxSessions, 10_000)
 	setDefault(&o.MaxOutstanding, 1_000)
-	setDefault(&o.MaxWatches, 1_000_000)
+	setDefault(&o.MaxWatches, 250_000)
 	setDefault(&o.MaxTreeBytes, 256<<20)
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)

@@ -70,7 +70,7 @@ func (c *conn) look(r request) answer {
 	if r.op == opSync {
 		return answer{need: s.zxid, body: func(b []byte) []byte { return appendString(b, r.path) }}
 	}
-	if r.watch && s.watches.count >= s.opts.MaxWatches {
+	if r.watch && s.watches.units >= s.opts.MaxWatches {
 		return answer{code: codeSystemError}
 	}
 	n := s.tree.find(r.path)

@@ -85,6 +85,16 @@ type watchList struct {
 	persistent, recursive []string // setWatches2 only
 }
 
+// units is what the watches of the list count, see Options.MaxWatches.
+func (w watchList) units() (n int) {
+	for _, paths := range [][]string{w.data, w.exist, w.children, w.persistent, w.recursive} {
+		for _, path := range paths {
+			n += unitsOf(path)
+		}
+	}
+	return n
+}
+
 func decodeWatchList(op int32, d *decoder) watchList {
 	w := watchList{since: d.int64(), data: d.strings(), exist: d.strings(), children: d.strings()}
 	if op == opSetWatches2 {

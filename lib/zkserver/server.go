@@ -116,7 +116,7 @@ func newServer(opts Options, st *store) (*Server, error) {
 
 // found fills an empty database.
 func (s *Server) found() error {
-	s.zxid = s.start.UnixMilli() << 16
+	s.zxid = max(s.start.UnixMilli()<<16, 1)
 	s.tree.plant()
 	for path := range s.tree.nodes {
 		s.tree.mark(path, dirtyStat|dirtyData)
@@ -135,8 +135,8 @@ func (s *Server) Addr() net.Addr {
 	return s.listener.Addr()
 }
 
-// Dial connects to the server inside the process. Such connections are not counted in Options.MaxConns, so that the
-// process itself gets in however many clients there are.
+// Dial connects to the server inside the process. Such connections are not held to Options.MaxConns and MaxSessions, so
+// that the process itself gets in however many clients there are.
 func (s *Server) Dial() (net.Conn, error) {
 	client, server := net.Pipe()
 	if err := s.serve(server, false); err != nil {
@@ -224,13 +224,17 @@ func (s *Server) isClosed() bool {
 
 // accept serves TCP connections until the listener is closed.
 func (s *Server) accept() {
+	var told time.Time // of a connection refused; a flood of them is one line a second
 	for {
 		nc, err := s.listener.Accept()
 		switch {
 		case err == nil:
 			if err := s.serve(nc, true); err != nil {
-				s.log.Warn("zookeeper connection refused", "client", nc.RemoteAddr(), "err", err)
 				nc.Close()
+				if time.Since(told) > time.Second {
+					told = time.Now()
+					s.log.Warn("zookeeper connection refused", "client", nc.RemoteAddr(), "err", err)
+				}
 			}
 		case s.isClosed():
 			return

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
-	"os"
 	"path/filepath"
 	"runtime/debug"
 	"time"
@@ -46,11 +45,14 @@ var (
 )
 
 // store is the database file.
-type store struct{ db *bolt.DB }
+type store struct {
+	db     *bolt.DB
+	broken bool // bbolt has panicked, perhaps with its locks held
+}
 
 // openStore opens the database in dir, or makes it, durably.
 func openStore(dir string) (_ *store, err error) {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	if err := errors.Join(vfs.OS.MkdirAll(dir), vfs.OS.SyncDir(filepath.Dir(dir))); err != nil {
 		return nil, fmt.Errorf("zookeeper: %w", err)
 	}
 	path := filepath.Join(dir, "zookeeper.db")
@@ -70,7 +72,7 @@ func openStore(dir string) (_ *store, err error) {
 	case err != nil:
 		return nil, fmt.Errorf("zookeeper: %w", err)
 	}
-	s := &store{db}
+	s := &store{db: db}
 	if err := s.prepare(); err != nil {
 		return nil, errors.Join(fmt.Errorf("%s: %w", path, err), db.Close())
 	}
@@ -113,7 +115,13 @@ func (s *store) prepare() error {
 	})
 }
 
-func (s *store) close() error { return s.db.Close() }
+// close releases the file. One that bbolt has panicked over stays open, and locked, until the process ends.
+func (s *store) close() error {
+	if s.broken {
+		return nil
+	}
+	return s.db.Close()
+}
 
 // loaded is what a database holds. zxid is 0 for an empty one.
 type loaded struct {
@@ -277,7 +285,14 @@ type change struct {
 // commit writes the changes in one transaction. When it returns nil they are on disk.
 func (s *store) commit(changes []change) (err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	s.broken = true
 	defer recoverDamage(s.db.Path(), &err)
+	err = s.write(changes)
+	s.broken = false
+	return err
+}
+
+func (s *store) write(changes []change) error {
 	tx, err := s.db.Begin(true)
 	if err != nil {
 		return err

@@ -18,8 +18,13 @@ type node struct {
 	children            map[string]struct{}
 }
 
-// nodeOverhead is what a node takes in memory besides its path and data, about.
+// nodeOverhead is what a node takes in memory besides its path, data and access list, about.
 const nodeOverhead = 256
+
+// bytes is what the node takes in memory, about.
+func (n *node) bytes(path string) int64 {
+	return nodeOverhead + int64(len(path)+len(n.data)) + aclBytes(n.acl)
+}
 
 // stat is the node's record as clients see it. What is called cversion there counts creations and deletions of
 // children, which follows from the creations and the children that are left (DataNode.copyStat of ZooKeeper).
@@ -156,6 +161,7 @@ func (t *tree) setData(path string, n *node, data []byte, zxid, now int64) {
 }
 
 func (t *tree) setACL(path string, n *node, list []acl, zxid int64) {
+	t.bytes += aclBytes(list) - aclBytes(n.acl)
 	n.acl, n.aclZxid = list, zxid
 	n.aversion = nextVersion(n.aversion)
 	t.mark(path, dirtyStat)
@@ -172,7 +178,7 @@ func nextVersion(v int32) int32 {
 // insert enters n into all indexes, without any mark of it on its parent.
 func (t *tree) insert(path string, n *node) {
 	t.nodes[path] = n
-	t.bytes += int64(len(path)+len(n.data)) + nodeOverhead
+	t.bytes += n.bytes(path)
 	if path != "/" {
 		parent := t.find(parentOf(path))
 		if parent.children == nil {
@@ -197,7 +203,7 @@ func (t *tree) insert(path string, n *node) {
 func (t *tree) take(path string) *node {
 	n := t.nodes[path]
 	delete(t.nodes, path)
-	t.bytes -= int64(len(path)+len(n.data)) + nodeOverhead
+	t.bytes -= n.bytes(path)
 	parent := t.find(parentOf(path))
 	delete(parent.children, nameOf(path))
 	if len(parent.children) == 0 {

@@ -14,7 +14,13 @@ type watches struct {
 	byPath    map[string]map[*conn]uint8
 	recursive int // recursive watches of all connections: without any, nobody looks at the ancestors of a path
 	count     int // pairs of path and connection
+	units     int // the same, with long paths counted several times: what Options.MaxWatches bounds
 }
+
+// watchUnit is how long a path may be to count once, in bytes.
+const watchUnit = 256
+
+func unitsOf(path string) int { return 1 + len(path)/watchUnit }
 
 func newWatches() *watches { return &watches{byPath: map[string]map[*conn]uint8{}} }
 
@@ -34,12 +40,14 @@ func (w *watches) set(path string, conns map[*conn]uint8, c *conn, kinds uint8) 
 	switch {
 	case kinds != 0 && before == 0:
 		w.count++
+		w.units += unitsOf(path)
 		if c.watched == nil {
 			c.watched = map[string]struct{}{}
 		}
 		c.watched[path] = struct{}{}
 	case kinds == 0 && before != 0:
 		w.count--
+		w.units -= unitsOf(path)
 		delete(c.watched, path)
 	}
 	if kinds != 0 {

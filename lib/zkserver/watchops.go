@@ -29,7 +29,7 @@ func (c *conn) executeWatch(k call, d *decoder) error {
 		return net.ErrClosed
 	}
 	switch {
-	case r.op == opAddWatch && s.watches.count >= s.opts.MaxWatches:
+	case r.op == opAddWatch && s.watches.units >= s.opts.MaxWatches:
 		return c.reply(k, 0, codeSystemError, nil)
 	case r.op == opAddWatch:
 		s.watches.add(r.path, c, kinds)
@@ -75,8 +75,7 @@ func (c *conn) restoreWatches(k call, w watchList, malformed error) error {
 	if !c.attached() {
 		return net.ErrClosed
 	}
-	wanted := len(w.data) + len(w.exist) + len(w.children) + len(w.persistent) + len(w.recursive)
-	if s.watches.count+wanted > s.opts.MaxWatches {
+	if s.watches.units+w.units() > s.opts.MaxWatches || s.failed != nil {
 		return c.reply(k, 0, codeSystemError, nil)
 	}
 	restore := func(path string, n *node, changed bool, changeKind int32, kind uint8) {

@@ -92,12 +92,13 @@ func (x *txn) create(r request) (string, stat, code) {
 		return "", stat{}, codeNodeExists
 	case parent.ephemeral():
 		return "", stat{}, codeNoChildrenForEphem
-	case x.tree.bytes+int64(len(path)+len(r.data)) > x.limit:
-		return "", stat{}, codeQuotaExceeded
 	}
 	n := &node{
 		czxid: x.zxid, mzxid: x.zxid, pzxid: x.zxid, ctime: x.now, mtime: x.now,
 		owner: owner, data: r.data, dataCRC: checksum(r.data), acl: list,
+	}
+	if !x.room(n.bytes(path)) {
+		return "", stat{}, codeQuotaExceeded
 	}
 	x.tree.create(path, n)
 	x.events = append(x.events, event{eventCreated, path}, event{eventChildrenChanged, parentOf(path)})
@@ -142,7 +143,7 @@ func (x *txn) setData(r request) (stat, code) {
 	if !matches(r.version, n.version) {
 		return stat{}, codeBadVersion
 	}
-	if grown := int64(len(r.data) - len(n.data)); grown > 0 && x.tree.bytes+grown > x.limit {
+	if !x.room(int64(len(r.data) - len(n.data))) {
 		return stat{}, codeQuotaExceeded
 	}
 	x.tree.setData(r.path, n, r.data, x.zxid, x.now)
@@ -164,6 +165,9 @@ func (x *txn) setACL(r request) (stat, code) {
 	}
 	if !matches(r.version, n.aversion) {
 		return stat{}, codeBadVersion
+	}
+	if !x.room(aclBytes(list) - aclBytes(n.acl)) {
+		return stat{}, codeQuotaExceeded
 	}
 	x.tree.setACL(r.path, n, list, x.zxid)
 	return n.stat(), codeOK
@@ -190,6 +194,9 @@ func (x *txn) existing(path string, perm int32) (*node, code) {
 	}
 	return n, codeOK
 }
+
+// room reports whether the tree may grow by so many bytes.
+func (x *txn) room(grown int64) bool { return grown <= 0 || x.tree.bytes+grown <= x.limit }
 
 func matches(wanted, found int32) bool { return wanted == -1 || wanted == found }
 
