@@ -154,6 +154,7 @@ func (s *Server) fail(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.failed = fmt.Errorf("zookeeper database: %w", err)
+	close(s.broken)
 	s.log.Error("zookeeper database failed, writes refused from here on", "err", err)
 	for c := range s.conns {
 		if c.out.stuck() {

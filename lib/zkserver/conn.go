@@ -24,6 +24,7 @@ type conn struct {
 	frame    []byte // of the request under way, used again for the next
 	who      []identity
 	lastZxid int64 // highest zxid in a reply so far
+	timeout  time.Duration
 
 	out     *outbox
 	session *session            // set once, with the server's lock held
@@ -151,10 +152,10 @@ func (c *conn) read() error {
 		if err := c.readFrame(8, MaxFrame); err != nil {
 			return err
 		}
-		if !c.out.waitRoom(c.s.opts.MaxOutstanding) {
-			return net.ErrClosed
+		err := net.ErrClosed
+		if c.out.waitRoom(c.s.opts.MaxOutstanding) {
+			err = c.execute()
 		}
-		err := c.execute()
 		c.releaseFrame()
 		if err != nil {
 			return err

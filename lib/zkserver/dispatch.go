@@ -65,7 +65,7 @@ func (c *conn) execute() error {
 	c.countReceived()
 	d := &decoder{b: c.frame}
 	k := call{xid: d.int32(), op: d.int32(), born: c.s.sinceStart()}
-	c.session.touch(k.born)
+	c.session.deadline.Store(k.born + int64(c.timeout))
 	c.stats.lastOp.Store(k.op)
 	c.stats.lastXid.Store(k.xid)
 	switch k.op {

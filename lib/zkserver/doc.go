@@ -52,9 +52,17 @@
 // The first zxid of a database is taken from the clock, so that clients of a database that was thrown away find their
 // session expired, rather than themselves ahead of the server for ever. A session's id is the zxid that made it.
 //
+// Rows of the database carry checksums, and their number is kept: a database that is not whole is refused by Open.
+//
 // A full disk stops writes, which are then refused with SystemError, until there is room again: what was already
 // applied is tried again. Any other error of the disk is final: the server logs it once, refuses writes, and goes on
 // serving what is durable. Err tells.
+//
+// # What is not there
+//
+// SASL, TLS, TTL nodes, quotas (their nodes may be made, as any), read-only mode, dynamic configuration, and the commands
+// that change something among the four-letter words. Their operations get the errors that ZooKeeper gives for them when
+// they are switched off. The file does not shrink when nodes are deleted; their place is used again.
 //
 // # Limits
 //

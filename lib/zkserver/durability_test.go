@@ -170,6 +170,7 @@ func TestDiskFails(t *testing.T) {
 	writer.request(opSetData, enc{}.str("/a").buf([]byte("new")).int(-1))
 	writer.wantClosed(t)  // the outcome is unknown
 	watcher.wantClosed(t) // the event will never be true
+	<-s.Failed()
 	if err := s.Err(); !errors.Is(err, syscall.EIO) {
 		t.Error(err)
 	}

@@ -419,3 +419,40 @@ func TestLongWatches(t *testing.T) {
 		}
 	}
 }
+
+// A connection that waits for room with a large frame in its hands gives back its slot when it is closed.
+func TestLargeFrameSlots(t *testing.T) {
+	s := start(t, Options{MaxOutstanding: 3})
+	r := newRaw(t, s.Addr().String())
+	r.create(t, "/big", nil, 0)
+	g := s.gate(t)
+	for range 5 {
+		r.request(opSetData, enc{}.str("/big").buf(make([]byte, 100_000)).int(-1))
+	}
+	for deadline := time.Now().Add(rawPatience); len(s.large) == 0 || !busy(s, 3); time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("not held back")
+		}
+	}
+	next, err := r.resume(s.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer next.nc.Close()
+	for deadline := time.Now().Add(rawPatience); len(s.large) > 0; time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("%d slots taken", len(s.large))
+		}
+	}
+	g.release()
+	if version := next.getStat(t, "/big").Version; version != 3 {
+		t.Errorf("version %d: the requests that were not answered", version)
+	}
+}
+
+// busy reports whether so many replies are outstanding.
+func busy(s *Server, n int) bool {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.outstanding() == n
+}

@@ -23,6 +23,14 @@ func (d *decoder) fail(format string, args ...any) {
 	}
 }
 
+// end refuses bytes that are left over.
+func (d *decoder) end() error {
+	if len(d.b) > 0 {
+		d.fail("%d bytes left over", len(d.b))
+	}
+	return d.err
+}
+
 func (d *decoder) take(n int) []byte {
 	if n > len(d.b) {
 		d.fail("%d bytes wanted, %d left", n, len(d.b))

@@ -47,6 +47,7 @@ type Server struct {
 
 	stats   stats
 	done    chan struct{} // closed by Close
+	broken  chan struct{} // closed by fail
 	closing sync.Once
 	closed  error          // what Close returned, for its later calls
 	serving sync.WaitGroup // acceptor, connections, ticker
@@ -99,6 +100,7 @@ func newServer(opts Options, st *store) (*Server, error) {
 		conns:         map[*conn]struct{}{},
 		kick:          make(chan struct{}, 1),
 		done:          make(chan struct{}),
+		broken:        make(chan struct{}),
 	}
 	s.settled.L = &s.mu
 	for _, sess := range l.sessions {
@@ -183,6 +185,9 @@ func (s *Server) ExpireSession(id int64) error {
 	}
 	return nil
 }
+
+// Failed is closed when the disk has failed for good. Err then says how.
+func (s *Server) Failed() <-chan struct{} { return s.broken }
 
 // Err is why the server refuses writes for good, nil when it does not. It does not return from such a state.
 func (s *Server) Err() error {

@@ -18,11 +18,13 @@ type session struct {
 	conn     *conn        // nil while the client is away
 }
 
-// touch starts the timeout afresh.
+// touch starts the timeout afresh. It is for those who hold the server's lock; connections, which do not, know the
+// timeout that was granted to them.
 func (sess *session) touch(now int64) { sess.deadline.Store(now + int64(sess.timeout)) }
 
 // openSession makes a session for c.
 func (s *Server) openSession(c *conn, timeout time.Duration) *session {
+	c.timeout = timeout
 	s.zxid++
 	sess := &session{id: s.zxid, timeout: timeout, conn: c}
 	rand.Read(sess.password[:]) // never fails
@@ -44,6 +46,7 @@ func (s *Server) resumeSession(c *conn, id int64, password []byte, timeout time.
 		s.detach(old)
 		old.kill()
 	}
+	c.timeout = timeout
 	sess.conn = c
 	sess.timeout = timeout
 	sess.touch(s.sinceStart())

@@ -165,8 +165,8 @@ func (l *loaded) check(row []byte) error {
 		d = &decoder{b: make([]byte, 24)} // before the first commit
 	}
 	zxid, nodes, sessions := d.int64(), d.int64(), d.int64()
-	if d.err != nil {
-		return fmt.Errorf("state: %w", d.err)
+	if err := d.end(); err != nil {
+		return fmt.Errorf("state: %w", err)
 	}
 	if nodes != int64(len(l.tree.nodes)) || sessions != int64(len(l.sessions)) {
 		return fmt.Errorf("%d nodes of %d, %d sessions of %d", len(l.tree.nodes), nodes, len(l.sessions), sessions)
@@ -232,10 +232,7 @@ func decodeNode(key, row []byte) (*node, error) {
 		n.acl = nil
 	}
 	n.dataCRC = uint32(d.int32())
-	if d.err == nil && len(d.b) > 0 {
-		d.fail("%d bytes left over", len(d.b))
-	}
-	return n, d.err
+	return n, d.end()
 }
 
 // row is the session's entry.
@@ -247,10 +244,11 @@ func (sess *session) row() []byte {
 func decodeSession(key, row []byte) (*session, error) {
 	k, d := decoder{b: key}, unseal(key, row)
 	sess := &session{id: k.int64(), timeout: time.Duration(d.int32()) * time.Millisecond}
-	if copy(sess.password[:], d.buffer()) != len(sess.password) {
-		d.fail("short password")
+	password := d.buffer()
+	if copy(sess.password[:], password) != len(password) || len(password) != len(sess.password) {
+		d.fail("password of %d bytes", len(password))
 	}
-	if err := errors.Join(k.err, d.err); err != nil {
+	if err := errors.Join(k.end(), d.end()); err != nil {
 		return nil, fmt.Errorf("session %x: %w", key, err)
 	}
 	return sess, nil

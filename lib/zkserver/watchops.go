@@ -7,9 +7,11 @@ const (
 	modePersistent = 0
 	modeRecursive  = 1
 
-	kindChildren = 1
-	kindData     = 2
-	kindAny      = 3
+	kindChildren   = 1
+	kindData       = 2
+	kindAny        = 3
+	kindPersistent = 4 // this and the next only from clients younger than 3.8
+	kindRecursive  = 5
 )
 
 // executeWatch answers the requests that are about watches alone.
@@ -54,9 +56,13 @@ func kindsOf(r request) (uint8, bool) {
 	}
 	switch r.flags {
 	case kindChildren:
-		return watchChildren | watchPersistent | watchRecursive, true
+		return watchChildren, true
 	case kindData:
-		return watchData | watchPersistent | watchRecursive, true
+		return watchData, true
+	case kindPersistent:
+		return watchPersistent, true
+	case kindRecursive:
+		return watchRecursive, true
 	case kindAny:
 		return watchData | watchChildren | watchPersistent | watchRecursive, true
 	}
