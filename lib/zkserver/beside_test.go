@@ -34,7 +34,7 @@ var measurements = []string{
 }
 
 func launchOurs(t *testing.T, dir string) (string, int, func()) {
-	p := startProcess(t, dir)
+	p := startProcess(t, dir, "")
 	return p.addr, p.cmd.Process.Pid, func() { p.stdin.Close(); p.cmd.Wait() }
 }
 

@@ -2,6 +2,7 @@ package zkserver
 
 import (
 	"bufio"
+	"cmp"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -12,16 +13,18 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/go-zookeeper/zk"
 )
 
 // child is this test binary as a server of its own, to be killed or stopped: it serves ZKSERVER_CHILD, the directory,
-// says where, and goes on until its standard input is closed.
+// says where, and goes on until its standard input is closed. ZKSERVER_LISTEN is the address, a free one by default.
 func child() {
 	if os.Getenv("ZKSERVER_CHILD_MEASURE") != "" {
 		childMeasure()
 		return
 	}
-	s, err := Open(Options{Dir: os.Getenv("ZKSERVER_CHILD"), Listen: "127.0.0.1:0", TickTime: testTick, MaxSessionTimeout: 40 * testTick, MaxConns: 5000})
+	s, err := Open(Options{Dir: os.Getenv("ZKSERVER_CHILD"), Listen: cmp.Or(os.Getenv("ZKSERVER_LISTEN"), "127.0.0.1:0"), TickTime: testTick, MaxSessionTimeout: 40 * testTick, MaxConns: 5000})
 	if err != nil {
 		fmt.Println(err)
 		os.Exit(1)
@@ -40,10 +43,10 @@ type process struct {
 	addr  string
 }
 
-func startProcess(t *testing.T, dir string) *process {
+func startProcess(t *testing.T, dir, listen string) *process {
 	t.Helper()
 	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), "ZKSERVER_CHILD="+dir)
+	cmd.Env = append(os.Environ(), "ZKSERVER_CHILD="+dir, "ZKSERVER_LISTEN="+listen)
 	cmd.Stderr = os.Stderr
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	in, err := cmd.StdinPipe()
@@ -95,7 +98,7 @@ func TestKill(t *testing.T) {
 		journals[i] = &journal{path: fmt.Sprintf("/w%d", i)}
 	}
 	for round := range rounds {
-		p := startProcess(t, dir)
+		p := startProcess(t, dir, "")
 		check := newRaw(t, p.addr)
 		for _, j := range journals {
 			j.check(t, check, round)
@@ -178,7 +181,7 @@ func (j *journal) write(addr string) {
 // A server that was stopped for longer than its sessions last finds them all silent, and ends none of them: it was its
 // own silence.
 func TestStopped(t *testing.T) {
-	p := startProcess(t, t.TempDir())
+	p := startProcess(t, t.TempDir(), "")
 	r, err := dialRaw(p.addr)
 	if err == nil {
 		err = r.connect(0, 600, 0, make([]byte, 16))
@@ -203,3 +206,72 @@ func TestStopped(t *testing.T) {
 		t.Errorf("error %d", reply.Err)
 	}
 }
+
+// A client of go-zookeeper lives through a crash of the server: same session, same nodes, and its watches work.
+func TestClientLivesThroughCrash(t *testing.T) {
+	dir := t.TempDir()
+	p := startProcess(t, dir, "")
+	everybody := zk.WorldACL(zk.PermAll)
+	states := make(chan zk.State, 100)
+	c, _, err := zk.Connect([]string{p.addr}, 6*time.Second, zk.WithLogInfo(false), zk.WithLogger(quiet{}), zk.WithEventCallback(func(ev zk.Event) {
+		if ev.Type == zk.EventSession {
+			states <- ev.State
+		}
+	}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if _, err := c.Create("/e", nil, zk.FlagEphemeral, everybody); err != nil {
+		t.Fatal(err)
+	}
+	session := c.SessionID()
+	_, _, changed, err := c.GetW("/e")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, _, created, err := c.ExistsW("/later")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for len(states) > 0 {
+		<-states
+	}
+	p.kill()
+	p = startProcess(t, dir, p.addr)
+	for deadline := time.After(rawPatience); ; {
+		select {
+		case state := <-states:
+			if state == zk.StateExpired {
+				t.Fatal("session expired")
+			}
+			if state != zk.StateHasSession {
+				continue
+			}
+		case <-deadline:
+			t.Fatal("no session again")
+		}
+		break
+	}
+	_, stat, err := c.Get("/e")
+	if err != nil || c.SessionID() != session || stat.EphemeralOwner != session {
+		t.Errorf("session %x, then %x; %+v, %v", session, c.SessionID(), stat, err)
+	}
+	other := newRaw(t, p.addr)
+	other.must(t, opSetData, enc{}.str("/e").buf(nil).int(-1))
+	other.create(t, "/later", nil, 0)
+	for what, events := range map[string]<-chan zk.Event{"changed": changed, "created": created} {
+		select {
+		case ev := <-events:
+			if ev.Err != nil {
+				t.Errorf("%s: %v", what, ev.Err)
+			}
+		case <-time.After(rawPatience):
+			t.Errorf("%s: no event", what)
+		}
+	}
+}
+
+type quiet struct{}
+
+func (quiet) Printf(string, ...any) {}

@@ -7,7 +7,6 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -15,31 +14,6 @@ import (
 
 // version is the ZooKeeper whose protocol this is, written so that clients which parse the line of srvr can.
 const version = "3.8.0-logkit, built on 01/01/2026 00:00 GMT"
-
-// latency is the smallest, largest and mean time from a request to its reply leaving, in ns.
-type latency struct{ count, sum, least, most atomic.Int64 }
-
-func (l *latency) add(ns int64) {
-	l.count.Add(1)
-	l.sum.Add(ns)
-	for old := l.most.Load(); ns > old && !l.most.CompareAndSwap(old, ns); old = l.most.Load() {
-	}
-	for old := l.least.Load(); (old == 0 || ns < old) && !l.least.CompareAndSwap(old, ns); old = l.least.Load() {
-	}
-}
-
-// ms returns the three figures in milliseconds.
-func (l *latency) ms() (least, mean, most float64) {
-	const ms = float64(time.Millisecond)
-	return float64(l.least.Load()) / ms, float64(l.sum.Load()) / float64(max(l.count.Load(), 1)) / ms,
-		float64(l.most.Load()) / ms
-}
-
-// stats is what the four-letter words tell about the server.
-type stats struct {
-	received, sent atomic.Int64
-	latency        latency
-}
 
 // fourLetterWords are the questions that a connection may begin with instead of a session. Those that change something
 // (crst, srst) or tell nothing useful of a single node are not among them.

@@ -27,7 +27,7 @@ type Options struct {
 	// MinSessionTimeout and MaxSessionTimeout bound what a client may ask for. Default 2 and 20 ticks.
 	MinSessionTimeout, MaxSessionTimeout time.Duration
 
-	// MaxConns bounds TCP connections. Default 1,000. Neither this nor MaxSessions keeps out those of Dial.
+	// MaxConns bounds TCP connections. Default 2,000. Neither this nor MaxSessions keeps out those of Dial.
 	MaxConns int
 	// MaxSessions bounds sessions, with or without a connection. Default 10,000.
 	MaxSessions int
@@ -52,7 +52,7 @@ func (o Options) withDefaults() (Options, error) {
 	setDefault(&o.TickTime, 2*time.Second)
 	setDefault(&o.MinSessionTimeout, 2*o.TickTime)
 	setDefault(&o.MaxSessionTimeout, 20*o.TickTime)
-	setDefault(&o.MaxConns, 1_000)
+	setDefault(&o.MaxConns, 2_000)
 	setDefault(&o.MaxSessions, 10_000)
 	setDefault(&o.MaxOutstanding, 1_000)
 	setDefault(&o.MaxWatches, 250_000)
