@@ -184,7 +184,7 @@ func TestStopped(t *testing.T) {
 	p := startProcess(t, t.TempDir(), "")
 	r, err := dialRaw(p.addr)
 	if err == nil {
-		err = r.connect(0, 600, 0, make([]byte, 16))
+		err = r.connect(0, 1200, 0, make([]byte, 16))
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -192,7 +192,7 @@ func TestStopped(t *testing.T) {
 	defer r.nc.Close()
 	r.create(t, "/e", nil, flagEphemeral)
 	p.cmd.Process.Signal(syscall.SIGSTOP)
-	time.Sleep(1500 * time.Millisecond)
+	time.Sleep(2 * time.Second)
 	p.cmd.Process.Signal(syscall.SIGCONT)
 	time.Sleep(300 * time.Millisecond) // several looks at the sessions, by a server that does not hear from this one
 	if owner := r.getStat(t, "/e").Owner; owner != r.session {

@@ -264,7 +264,7 @@ func TestDiskHangs(t *testing.T) {
 	addr := s.Addr().String()
 	r, err := dialRaw(addr)
 	if err == nil {
-		err = r.connect(0, 400, 0, make([]byte, 16))
+		err = r.connect(0, 800, 0, make([]byte, 16))
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -273,7 +273,7 @@ func TestDiskHangs(t *testing.T) {
 	g := s.gate(t)
 	r.request(opCreate, createBody("/e", nil, flagEphemeral))
 	<-g.entered
-	time.Sleep(1500 * time.Millisecond) // several timeouts
+	time.Sleep(2 * time.Second) // several timeouts
 	g.release()
 	if reply, err := r.read(); err != nil || reply.Err != 0 {
 		t.Fatalf("%+v, %v", reply, err)
