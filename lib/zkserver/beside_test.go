@@ -108,9 +108,6 @@ func measure(t *testing.T, launch func(t *testing.T, dir string) (string, int, f
 		}
 	})
 	rate := func(row string, list []*raw, depth int, request func(i, n int) (int32, enc)) {
-		for _, r := range list {
-			r.nc.SetDeadline(time.Now().Add(time.Minute))
-		}
 		const lasting = 2 * time.Second
 		count := eachFor(t, list, lasting, depth, request)
 		report[row] = fmt.Sprintf("%.0f", float64(count)/lasting.Seconds())
@@ -178,6 +175,7 @@ func drive(t testing.TB, clients []*raw, depth int, request func(i, n int) (int3
 	var wg sync.WaitGroup
 	total := make([]int, len(clients))
 	for i, r := range clients {
+		r.nc.SetDeadline(time.Now().Add(2 * time.Minute))
 		wg.Go(func() {
 			for sent := 0; more(sent); {
 				for range depth {
