@@ -3,14 +3,19 @@ package zkserver
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // logged is a logger whose lines can be counted.
@@ -280,5 +285,63 @@ func TestDiskHangs(t *testing.T) {
 	}
 	if owner := r.getStat(t, "/e").Owner; owner != r.session {
 		t.Errorf("owner %x", owner)
+	}
+}
+
+// The same on a file system that really is full, where this process may mount one: what bbolt has written of a
+// transaction that it could not finish is no harm.
+func TestFileSystemFull(t *testing.T) {
+	dir := t.TempDir()
+	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=1m"); err != nil {
+		t.Skip("no file system to fill:", err)
+	}
+	t.Cleanup(func() { syscall.Unmount(dir, syscall.MNT_DETACH) })
+	var lines logged
+	s := start(t, Options{Dir: filepath.Join(dir, "data"), Logger: lines.logger()})
+	r := newRaw(t, s.Addr().String())
+	r.create(t, "/first", nil, 0)
+	ballast := filepath.Join(dir, "ballast")
+	f, err := os.Create(ballast)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for err == nil {
+		_, err = f.Write(make([]byte, 4096))
+	}
+	f.Close()
+	for i := range 40 { // until the room that the database has kept is used up
+		r.request(opCreate, createBody(fmt.Sprintf("/n%02d", i), make([]byte, 8000), 0))
+	}
+	for deadline := time.Now().Add(rawPatience); lines.count("disk full") == 0; time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("never full")
+		}
+	}
+	if err := os.Remove(ballast); err != nil {
+		t.Fatal(err)
+	}
+	made := 0
+	for range 40 {
+		reply, err := r.read()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if reply.Err == 0 {
+			made++
+		}
+	}
+	r.create(t, "/last", nil, 0)
+	before := s.dump()
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+	verify(t, s.opts.Dir)
+	s = start(t, Options{Dir: s.opts.Dir})
+	if diff := cmp.Diff(before, s.dump()); diff != "" {
+		t.Error(diff)
+	}
+	t.Logf("%d of 40 made", made)
+	if err := s.Close(); err != nil { // before the file system goes
+		t.Error(err)
 	}
 }
