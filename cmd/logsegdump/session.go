@@ -145,9 +145,6 @@ func (s *session) begin(f *inspect.File) error {
 }
 
 func (s *session) batch(f *inspect.File, b *inspect.Batch) error {
-	if err := s.ctx.Err(); err != nil {
-		return context.Cause(s.ctx)
-	}
 	switch {
 	case b.Base >= s.o.ids.to && b.Verdict == "" && s.o.ids != everything:
 		return inspect.ErrSkip // ids rise
