@@ -4,10 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"path/filepath"
 	"runtime"
 	"sync"
+	"syscall"
 	"time"
 
 	"logkit/lib/commitlog"
@@ -121,19 +123,39 @@ func (d *Dir) prepare() (err error) {
 	if err := d.fsys.MkdirAll(d.path); err != nil {
 		return err
 	}
-	if err := d.fsys.SyncDir(filepath.Dir(d.path)); err != nil {
+	if err := syncParents(d.fsys, d.path); err != nil {
 		return err
 	}
 	if d.lock, err = d.fsys.Lock(filepath.Join(d.path, lockFile)); err != nil {
 		return fmt.Errorf("data directory %s: %w", d.path, err)
 	}
-	if d.meta, err = loadMeta(d.fsys, d.path); err != nil {
+	if err := d.load(); err != nil {
 		d.lock.Close()
 		return err
 	}
-	if d.settings, err = loadSettings(d.fsys, d.path); err != nil {
-		d.lock.Close()
+	return nil
+}
+
+// load reads what the directory remembers beside the logs.
+func (d *Dir) load() (err error) {
+	// An earlier process may have died before what it wrote was durable; what this one reads of it must not change.
+	if err := d.fsys.SyncDir(d.path); err != nil {
 		return err
+	}
+	if d.meta, err = loadMeta(d.fsys, d.path); err != nil {
+		return err
+	}
+	d.settings, err = loadSettings(d.fsys, d.path)
+	return err
+}
+
+// syncParents makes the names that lead to dir durable. A parent that may not be read, or knows no sync, is not ours.
+func syncParents(fsys vfs.FS, dir string) error {
+	for parent := filepath.Dir(dir); parent != dir; dir, parent = parent, filepath.Dir(parent) {
+		err := fsys.SyncDir(parent)
+		if err != nil && !errors.Is(err, fs.ErrPermission) && !errors.Is(err, syscall.EINVAL) {
+			return err
+		}
 	}
 	return nil
 }
@@ -144,7 +166,7 @@ func (d *Dir) openAll() error {
 	if err != nil {
 		return err
 	}
-	entries, err := d.fsys.ReadDir(d.path)
+	partitions, err := d.partitions()
 	if err != nil {
 		return err
 	}
@@ -154,21 +176,7 @@ func (d *Dir) openAll() error {
 		mu     sync.Mutex
 		errs   []error
 	)
-	for _, entry := range entries {
-		if !entry.IsDir() {
-			continue
-		}
-		if isDoomed(entry.Name()) {
-			if err := d.fsys.RemoveAll(filepath.Join(d.path, entry.Name())); err != nil {
-				return err
-			}
-			continue
-		}
-		p, ok := parseDir(entry.Name())
-		if !ok {
-			d.options.Logger.Warn("directory is no partition, left alone", "dir", filepath.Join(d.path, entry.Name()))
-			continue
-		}
+	for _, p := range partitions {
 		places <- struct{}{}
 		group.Go(func() {
 			defer func() { <-places }()

@@ -1,0 +1,401 @@
+package logdir
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"logkit/lib/commitlog"
+	"logkit/lib/record"
+	"logkit/lib/vfs/crashfs"
+)
+
+// TestCrashAtEveryCall lets a data directory live, and its process die in each of the calls that can change what is on
+// the disk. Whatever was told to be so is so after the next start: the identity, topics made and deleted, settings, and
+// every record that was visible.
+func TestCrashAtEveryCall(t *testing.T) {
+	for _, mode := range []crashfs.Mode{crashfs.ProcessCrash, crashfs.PowerLoss} {
+		t.Run(mode.String(), func(t *testing.T) {
+			for n := 1; ; n++ {
+				w := newWorld(t)
+				w.fsys.StopAt(n)
+				err := w.run(w.life())
+				if err == nil {
+					w.fsys.StopAt(0)
+					w.close()
+					if n < 200 {
+						t.Errorf("a whole life has %d calls", n)
+					}
+					return
+				}
+				if !errors.Is(err, crashfs.ErrCrashed) {
+					t.Fatalf("call %d: %v", n, err)
+				}
+				w.crash(mode, uint64(n))
+				// What the one process has seen, and not made durable, must be so for the next one too.
+				w.crash(crashfs.PowerLoss, uint64(n))
+				if err := w.run(w.afterlife()); err != nil {
+					t.Fatalf("crash at call %d, then: %v", n, err)
+				}
+				w.close()
+				if t.Failed() {
+					t.Fatalf("crash at call %d", n)
+				}
+			}
+		})
+	}
+}
+
+// world is a data directory, the file system that it is on, and what its user has been told.
+type world struct {
+	t       *testing.T
+	fsys    *crashfs.FS
+	dir     *Dir
+	cluster string
+	topics  map[string]*told
+}
+
+// told is what is known of a topic. While a call changes it nothing is.
+type told struct {
+	partitions int32
+	deleted    bool
+	setting    string
+	logs       map[int32]*records
+}
+
+// records are those of a log: all of which the broker has taken, in order. Those below high were visible.
+type records struct {
+	list        []stored
+	start, high int64
+	wanted      int64 // the start that has been asked for
+}
+
+type stored struct {
+	id    int64
+	value string
+}
+
+const dataDir = "/var/lib/logkit/data"
+
+func newWorld(t *testing.T) *world {
+	return &world{t: t, fsys: crashfs.New(1), topics: map[string]*told{}}
+}
+
+func (w *world) life() []func() error {
+	return []func() error{
+		w.open,
+		w.create("a", 2, "1000"),
+		w.append("a", 0, true), w.append("a", 1, true), w.append("a", 1, false),
+		w.checkpoint,
+		w.append("a", 0, true), w.append("a", 0, true), w.append("a", 0, true),
+		w.create("b", 1, ""),
+		w.append("b", 0, true),
+		w.deleteBefore("a", 0, 2),
+		w.reopen,
+		w.append("a", 0, true), w.append("b", 0, false),
+		w.remove("b"),
+		w.create("b", 2, "2000"),
+		w.append("b", 0, true), w.append("b", 1, true),
+		w.add("a", 4),
+		w.append("a", 3, true), w.append("a", 3, false),
+		w.expire,
+		w.append("a", 1, true),
+		w.set("a", "3000"),
+		w.checkpoint,
+		w.reopen,
+		w.append("a", 0, true), w.append("a", 2, true),
+	}
+}
+
+// afterlife is what must work whatever has happened before.
+func (w *world) afterlife() []func() error {
+	return []func() error{
+		w.create("c", 2, "7"),
+		w.append("c", 0, true), w.append("c", 1, false),
+		w.reopen,
+		w.append("c", 1, true),
+		w.remove("c"),
+		w.reopen,
+	}
+}
+
+// run takes steps until one fails. While a step runs nothing is known of the topic that it changes.
+func (w *world) run(steps []func() error) error {
+	for _, step := range steps {
+		if err := step(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *world) open() (err error) {
+	w.dir, err = Open(w.fsys, dataDir, Options{
+		Log:           commitlog.Options{SegmentBytes: 250, FlushInterval: time.Hour},
+		IndexInterval: 1, OpenFiles: 3, CheckpointInterval: time.Hour, RetentionCheck: time.Hour,
+	})
+	if err != nil {
+		return err
+	}
+	if w.cluster == "" {
+		w.cluster = w.dir.ClusterID()
+	}
+	w.check()
+	return nil
+}
+
+func (w *world) reopen() error {
+	if err := w.dir.Close(); err != nil {
+		return err
+	}
+	for _, topic := range w.topics {
+		for _, log := range topic.logs {
+			log.high = max(log.high, log.end()) // an orderly end flushes
+		}
+	}
+	return w.open()
+}
+
+func (w *world) close() {
+	if err := w.dir.Close(); err != nil {
+		w.t.Error(err)
+	}
+	if n := w.fsys.Descriptors(); n != 0 {
+		w.t.Errorf("%d files are still open", n)
+	}
+}
+
+// crash ends the process, or takes the power away, and starts again.
+func (w *world) crash(mode crashfs.Mode, seed uint64) {
+	w.t.Helper()
+	w.fsys = w.fsys.Crash(mode, seed)
+	if w.dir != nil {
+		w.dir.Close() // it cannot write any more
+	}
+	if err := w.open(); err != nil {
+		w.t.Fatalf("open after a %v: %v", mode, err)
+	}
+}
+
+// change makes a step of something that changes a topic: in between it is not known.
+func (w *world) change(topic string, call func() error, after func(*told)) func() error {
+	return func() error {
+		old := w.topics[topic]
+		if old == nil {
+			old = &told{}
+		}
+		delete(w.topics, topic)
+		if err := call(); err != nil {
+			return err
+		}
+		after(old)
+		w.topics[topic] = old
+		return nil
+	}
+}
+
+func (w *world) create(topic string, partitions int32, retention string) func() error {
+	return w.change(topic, func() error { return w.dir.Create(topic, partitions, settings(retention)) }, func(s *told) {
+		*s = told{partitions: partitions, setting: retention, logs: map[int32]*records{}}
+	})
+}
+
+func settings(retention string) Settings {
+	if retention == "" {
+		return nil
+	}
+	return Settings{"retention.ms": retention}
+}
+
+func (w *world) remove(topic string) func() error {
+	return w.change(topic, func() error { return w.dir.Delete(topic) }, func(s *told) { s.deleted = true })
+}
+
+func (w *world) add(topic string, partitions int32) func() error {
+	return func() error {
+		err := w.dir.AddPartitions(topic, partitions)
+		if err == nil {
+			w.topics[topic].partitions = partitions
+		}
+		return err
+	}
+}
+
+func (w *world) set(topic, retention string) func() error {
+	return w.change(topic, func() error { return w.dir.SetSettings(topic, settings(retention)) },
+		func(s *told) { s.setting = retention })
+}
+
+func (w *world) checkpoint() error { return w.dir.Checkpoint() }
+
+// expire deletes all segments.
+func (w *world) expire() error {
+	for name, topic := range w.topics {
+		for number, known := range topic.logs {
+			log, _ := w.dir.Log(name, number)
+			if err := log.Flush(); err != nil {
+				return err
+			}
+			known.high, known.wanted = known.end(), known.end()
+		}
+	}
+	w.dir.Retain(time.Now().Add(time.Hour))
+	if _, err := w.fsys.Stat("/"); err != nil {
+		return err
+	}
+	for _, topic := range w.topics {
+		for _, log := range topic.logs {
+			log.start = log.wanted
+		}
+	}
+	return nil
+}
+
+func (w *world) deleteBefore(topic string, number int32, records int) func() error {
+	return func() error {
+		log, _ := w.dir.Log(topic, number)
+		known := w.topics[topic].logs[number]
+		known.wanted = known.list[records].id
+		_, err := log.DeleteBefore(known.wanted)
+		if err == nil {
+			known.start = known.wanted
+		}
+		return err
+	}
+}
+
+// append writes a batch of two records.
+func (w *world) append(topic string, number int32, flush bool) func() error {
+	return func() error {
+		known := w.topics[topic].logs[number]
+		if known == nil {
+			known = &records{}
+			w.topics[topic].logs[number] = known
+		}
+		b := record.NewBuilder(record.None)
+		values := make([]string, 2)
+		for i := range values {
+			values[i] = fmt.Sprintf("%s-%d record %d", topic, number, len(known.list)+i)
+			b.Append(record.Record{Timestamp: 1, Value: []byte(values[i])})
+		}
+		data, err := b.Finish(nil)
+		if err != nil {
+			return err
+		}
+		h, err := record.ParseHeader(data)
+		if err != nil {
+			return err
+		}
+		log, _ := w.dir.Log(topic, number)
+		base, err := log.Append(data, h, flush)
+		if err != nil {
+			return err
+		}
+		for i, value := range values {
+			known.list = append(known.list, stored{base + int64(i), value})
+		}
+		if !flush {
+			return nil
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		defer cancel()
+		err = log.WaitVisible(ctx, base+1)
+		known.high = max(known.high, log.Positions().HighWatermark)
+		return err
+	}
+}
+
+func (r *records) end() int64 {
+	if n := len(r.list); n > 0 {
+		return r.list[n-1].id + 1
+	}
+	return 0
+}
+
+// check compares what has been told with what is there, and takes note of what a crash has taken.
+func (w *world) check() {
+	w.t.Helper()
+	if id := w.dir.ClusterID(); id != w.cluster {
+		w.t.Errorf("cluster %s, it was %s", id, w.cluster)
+	}
+	for _, topic := range w.dir.Topics() {
+		for number := range topic.Partitions {
+			if _, ok := w.dir.Log(topic.Name, number); !ok {
+				w.t.Errorf("topic %s has %d partitions, and not number %d", topic.Name, topic.Partitions, number)
+			}
+		}
+	}
+	for name, known := range w.topics {
+		topic, ok := w.dir.Topic(name)
+		if ok == known.deleted || topic.Partitions < known.partitions && !known.deleted {
+			w.t.Errorf("topic %s: there %v, %d partitions; deleted was %v, %d", name, ok, topic.Partitions, known.deleted, known.partitions)
+		}
+		if got := w.dir.Settings(name)["retention.ms"]; got != known.setting && !known.deleted {
+			w.t.Errorf("topic %s: retention %q, want %q", name, got, known.setting)
+		}
+		for number, log := range known.logs {
+			if !known.deleted {
+				w.checkLog(name, number, log)
+			}
+		}
+	}
+}
+
+func (w *world) checkLog(topic string, number int32, known *records) {
+	w.t.Helper()
+	log, ok := w.dir.Log(topic, number)
+	if !ok {
+		w.t.Errorf("%s-%d is missing", topic, number)
+		return
+	}
+	p := log.Positions()
+	if p.Start != known.start && p.Start != known.wanted {
+		w.t.Errorf("%s-%d: start %d, want %d or %d", topic, number, p.Start, known.start, known.wanted)
+	}
+	if p.HighWatermark < known.high {
+		w.t.Errorf("%s-%d: high watermark %d, it was %d", topic, number, p.HighWatermark, known.high)
+	}
+	known.start = max(known.start, p.Start)
+	known.high = p.HighWatermark
+	// A crash takes what was not visible, from some batch on.
+	known.list = slices.DeleteFunc(known.list, func(r stored) bool { return r.id >= p.HighWatermark })
+	want := slices.DeleteFunc(slices.Clone(known.list), func(r stored) bool { return r.id < p.Start })
+	if got := w.read(log); !slices.Equal(got, want) {
+		w.t.Errorf("%s-%d: %d records are there, %d were: %v", topic, number, len(got), len(want), got)
+	}
+}
+
+// read returns all records from the start of a log.
+func (w *world) read(log *commitlog.Log) (list []stored) {
+	w.t.Helper()
+	p := log.Positions()
+	var it record.Iterator
+	for id := p.Start; id < p.HighWatermark; {
+		s, err := log.Read(id, 1)
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		if s.Handle == nil {
+			w.t.Fatalf("nothing at %d, below the high watermark %d", id, p.HighWatermark)
+		}
+		data := make([]byte, s.Len)
+		if _, err := s.Handle.ReadAt(data, s.Pos); err != nil && err != io.EOF {
+			w.t.Fatal(err)
+		}
+		s.Release()
+		if err := it.Reset(data); err != nil {
+			w.t.Fatal(err)
+		}
+		for r := (record.Record{}); it.Next(&r); id = r.Offset + 1 {
+			if r.Offset >= p.Start {
+				list = append(list, stored{r.Offset, strings.Clone(string(r.Value))})
+			}
+		}
+	}
+	return list
+}
