@@ -168,12 +168,16 @@ func (l *Log) recover(bases []int64, from Checkpoint) error {
 	return l.removeLeftovers()
 }
 
-// dropEmpty deletes empty segments at the end, except a first one. Roll may have failed, or died, when it had begun one,
-// and what was appended after that is in the segment before it.
+// dropEmpty deletes an empty segment at the end that is not where the log ended: roll had failed, or died, when it had
+// begun that one, and what was appended afterwards is in the segment before it.
 func dropEmpty(segments []*segment.Segment) ([]*segment.Segment, error) {
 	for last := len(segments) - 1; last > 0; last-- {
 		size, err := segments[last].Size()
 		if err != nil || size > 0 {
+			return segments, err
+		}
+		ends, err := endsBefore(segments[last-1], segments[last].Base())
+		if err != nil || ends {
 			return segments, err
 		}
 		if err := segments[last].Remove(); err != nil {
@@ -182,6 +186,19 @@ func dropEmpty(segments []*segment.Segment) ([]*segment.Segment, error) {
 		segments = segments[:last]
 	}
 	return segments, nil
+}
+
+// endsBefore tells whether a segment ends with a whole batch, and the ids of that end before next.
+func endsBefore(s *segment.Segment, next int64) (bool, error) {
+	size, err := s.Size()
+	if err != nil {
+		return false, err
+	}
+	last, err := s.LastBatch(size)
+	if err == io.EOF {
+		return false, nil
+	}
+	return last.Pos+last.Header.Size() == size && last.Header.NextBase() <= next, err
 }
 
 // removeLeftovers deletes the segments below the start that a crash has kept from being deleted.
