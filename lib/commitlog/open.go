@@ -63,6 +63,9 @@ func Open(env *segment.Env, dir string, options Options, from Checkpoint) (*Log,
 	if err == nil {
 		err = l.loadProducers(clean)
 	}
+	if err == nil && !clean {
+		err = l.removeLeftovers()
+	}
 	if err != nil {
 		if l.writer != nil {
 			l.writer.Abandon()
@@ -165,7 +168,7 @@ func (l *Log) recover(bases []int64, from Checkpoint) error {
 	high := max(start, found.End)
 	end := max(high, found.Next, bases[len(bases)-1]) // the log has reached the base of an empty segment once
 	l.begin(segments, writer, Positions{Start: start, HighWatermark: high, End: end})
-	return l.removeLeftovers()
+	return nil
 }
 
 // dropEmpty deletes an empty segment at the end that is not where the log ended: roll had failed, or died, when it had
@@ -205,9 +208,10 @@ func endsBefore(s *segment.Segment, next int64) (bool, error) {
 func (l *Log) removeLeftovers() error {
 	v := *l.view.Load()
 	n, err := below(v.segments, v.start)
-	if err != nil {
+	if err != nil || n == 0 {
 		return err
 	}
+	l.coverProducers(v.segments[n].Base())
 	gone := v.segments[:n]
 	v.segments = v.segments[n:]
 	l.view.Store(&v)

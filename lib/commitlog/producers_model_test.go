@@ -137,9 +137,9 @@ func (m *machine) send(s sent, flush bool) error {
 	case stored && (err != nil || base != id):
 		m.t.Errorf("%+v: id %d, %v; it is stored with id %d", s, base, err, id)
 	case stored && flush:
-		if err := m.log.WaitVisible(context.Background(), b.at(base).h.LastOffset()); err != nil {
-			return err
-		}
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		defer cancel()
+		return m.log.WaitVisible(ctx, b.at(base).h.LastOffset())
 	case !stored && !slices.ContainsFunc(reasons, func(r error) bool { return errors.Is(err, r) }):
 		m.t.Errorf("%+v: id %d, %v; want %v", s, base, err, reasons)
 	}
