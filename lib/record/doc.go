@@ -1,6 +1,7 @@
 // Package record reads, checks and builds record batches, the one format that the log has on disk, on the wire and in
 // memory: Kafka's message format of magic 2 (KIP-98, org.apache.kafka.common.record.DefaultRecordBatch and
-// DefaultRecord). It is pure: no files, no goroutines, no clock.
+// DefaultRecord). The formats before it are read only, for the sake of old segments. It is pure: no files, no
+// goroutines, no clock.
 //
 // # Batch
 //
@@ -61,6 +62,38 @@
 //	        { length int32, raw block } to the end. Written raw, read in both forms.
 //	lz4     LZ4 frame, written with independent blocks of 64 KiB
 //	zstd    RFC 8878, written with a window of 256 KiB
+//
+// # Message sets of magic 0 and 1
+//
+// Kafka 0.8 and 0.9 (magic 0) and 0.10 (magic 1); LegacyRecord and AbstractLegacyRecordBatch. See EntryIterator.
+//
+//	 0 +-------------------------------------------------------+
+//	   | offset                                         int64  |  id; of a wrapper that of its last message
+//	 8 +---------------------------+---------------------------+
+//	   | length             int32  | CRC-32             uint32 |  IEEE, of everything from the magic byte to the end
+//	16 +------+------+-------------+---------------------------+
+//	   | mag. | attr | timestamp                      int64  |     magic 1 only; attributes: bits 0-2 codec,
+//	   +------+------+-----------------------------------------+    bit 3 append time (magic 1)
+//	   | key length int32 (-1: null), key, value length int32 (-1: null), value
+//	   +-------------------------------------------------------+
+//
+// The value of a compressed message, a wrapper, is a message set of the same magic whose messages are not compressed.
+// Their offsets are ids in magic 0. In magic 1 they count from the first of the set: id = wrapper's offset - last inner
+// offset + inner offset, but a wrapper with offset 0 has ids inside (old librdkafka). LZ4 frames of magic 0 have a wrong
+// header checksum (KAFKA-3160), which is passed over.
+//
+// # Messages of Kafka 0.7
+//
+// kafka.message.Message of 0.7; magic 0 is that of 0.6 and before. See Iterator07.
+//
+//	0 +---------------------------+------+------+---------------------------+
+//	  | length             int32  | mag. | attr | CRC-32             uint32 |  IEEE, of the payload alone;
+//	  +---------------------------+------+------+---------------------------+  attributes: magic 1 only,
+//	  | payload                                                             |  bits 0-1 codec (gzip, snappy)
+//	  +---------------------------------------------------------------------+
+//
+// No id is stored: that is the base id in the file's name + the position in the file. A compressed payload is a set of
+// messages that share the id of the one around them.
 //
 // # Limits
 //
