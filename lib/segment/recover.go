@@ -33,6 +33,9 @@ type Damage struct {
 	Err      error // what is wrong at From
 }
 
+// ErrOldFormat: a segment holds messages in a format of Kafka before 0.11, which is not served.
+var ErrOldFormat = errors.New("message format 0 or 1, only record batches (format 2) are served")
+
 // Recover opens the segment with base id base in dir for writing after a crash. Everything from the recovery point on
 // (the id before which all was durable) is read: the longest run of intact batches is kept, what follows is cut off and
 // the rest made durable, for a reader may be shown it next. Damage below the recovery point is no trace of the crash;
@@ -82,6 +85,8 @@ func (w *Writer) recover(recoveryPoint int64) (Recovery, error) {
 			}
 			r.Damage = append(r.Damage, Damage{From: corrupt.Pos, To: k.pos, Err: corrupt.Err})
 			continue
+		case k.oldFormat():
+			return r, fmt.Errorf("position %d: %w", corrupt.Pos, ErrOldFormat)
 		default:
 			r.Cut, r.Cause = size-corrupt.Pos, corrupt.Err
 		}
@@ -89,6 +94,21 @@ func (w *Writer) recover(recoveryPoint int64) (Recovery, error) {
 	}
 	w.size = size - r.Cut
 	return r, w.settle(r.Cut > 0)
+}
+
+// oldFormat tells whether an intact message of the formats before record batches stands at pos: no trace of a crash, but
+// a log of somebody else that must not be cut off.
+func (w *walker) oldFormat() bool {
+	b, err := w.bytes(record.EntryHeaderSize)
+	if err != nil {
+		return false
+	}
+	h, err := record.ParseEntry(b)
+	if err != nil || h.Size() > w.end-w.pos {
+		return false
+	}
+	b, err = w.bytes(h.Size())
+	return err == nil && record.CheckEntryCRC(b) == nil
 }
 
 func (r *Recovery) add(h record.Header, batch []byte) {

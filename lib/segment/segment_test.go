@@ -1,8 +1,10 @@
 package segment
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"io"
 	"log/slog"
 	"os"
@@ -12,6 +14,7 @@ import (
 
 	"logkit/lib/record"
 	"logkit/lib/vfs"
+	"logkit/lib/vfs/crashfs"
 )
 
 func newEnv(t testing.TB) *Env {
@@ -316,6 +319,60 @@ func TestFiles(t *testing.T) {
 	}
 }
 
+// A header that lies about its length leads past intact batches; they are found all the same.
+func TestDamagedLengthHidesNothing(t *testing.T) {
+	for _, longer := range []int{1, 61, 131, 300} {
+		env, dir := newEnv(t), t.TempDir()
+		w, err := Create(env, dir, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		headers := fill(t, w, 20, rising)
+		seal(t, w)
+		data, err := os.ReadFile(w.LogPath())
+		if err != nil {
+			t.Fatal(err)
+		}
+		at := int(headers[4].BaseOffset) // positions and ids are the same here
+		binary.BigEndian.PutUint32(data[at+8:], uint32(int(headers[4].Length)+longer))
+		if err := os.WriteFile(w.LogPath(), data, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		for _, h := range headers {
+			if h == headers[4] {
+				continue
+			}
+			b, err := w.Locate(h.BaseOffset, w.size)
+			if err == nil && b.Pos == int64(at) {
+				b, err = w.Locate(b.Header.LastOffset()+1, w.size) // whoever reads finds it damaged, and goes on behind it
+			}
+			if err != nil || b.Header != h {
+				t.Errorf("length %d too large: id %d: batch %d, %v", longer, h.BaseOffset, b.Header.BaseOffset, err)
+			}
+		}
+	}
+}
+
+// A log of Kafka before 0.11 is refused, not cut off.
+func TestOldFormatIsLeftAlone(t *testing.T) {
+	message := make([]byte, 12, 40)
+	message = append(message, 0, 0, 0, 0, 0, 0) // CRC, magic 0, attributes
+	message = append(message, "\xff\xff\xff\xff\x00\x00\x00\x05hello"...)
+	binary.BigEndian.PutUint32(message[8:], uint32(len(message)-12))
+	binary.BigEndian.PutUint32(message[12:], crc32.ChecksumIEEE(message[16:]))
+	env, dir := newEnv(t), t.TempDir()
+	path := Path(dir, 0) + LogSuffix
+	if err := os.WriteFile(path, message, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := Recover(env, dir, 0, 0); !errors.Is(err, ErrOldFormat) || !strings.Contains(err.Error(), path) {
+		t.Errorf("error %v, want ErrOldFormat that names the file", err)
+	}
+	if left, err := os.ReadFile(path); err != nil || string(left) != string(message) {
+		t.Errorf("the file was changed: %v", err)
+	}
+}
+
 // FuzzRecover opens arbitrary bytes as a .log file after a crash, with the recovery point at its start. Invariants:
 //   - no panic, and memory bounded by the input;
 //   - what is kept is a prefix of the input, made of intact batches with rising ids, and the longest such prefix;
@@ -337,18 +394,31 @@ func FuzzRecover(f *testing.F) {
 	copy(huge[8:], "\x7f\xff\xff\xff")
 	f.Add(huge)
 	f.Fuzz(func(t *testing.T, data []byte) {
-		env, dir := newEnv(t), t.TempDir()
+		fsys := crashfs.New(0)
+		files := NewFiles(fsys, 3)
+		defer files.Close()
+		env := &Env{FS: fsys, Files: files, Logger: slog.New(slog.DiscardHandler), IndexInterval: 300}
+		const dir = "/log"
 		path := Path(dir, 0) + LogSuffix
-		if err := os.WriteFile(path, data, 0o644); err != nil {
+		if err := fsys.MkdirAll(dir); err != nil {
+			t.Fatal(err)
+		}
+		if err := vfs.WriteFileAtomic(fsys, path, data); err != nil {
 			t.Fatal(err)
 		}
 		for round := range 2 {
 			w, r, err := Recover(env, dir, 0, 0)
+			if errors.Is(err, ErrOldFormat) {
+				if left, err := vfs.ReadFile(fsys, path, 1<<30); err != nil || string(left) != string(data) {
+					t.Fatalf("a foreign log was changed: %v", err)
+				}
+				return
+			}
 			if err != nil {
 				t.Fatal(err)
 			}
 			w.Abandon()
-			kept, err := os.ReadFile(path)
+			kept, err := vfs.ReadFile(fsys, path, 1<<30)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -361,10 +431,10 @@ func FuzzRecover(f *testing.F) {
 				if err != nil || h.Size() > int64(len(rest)) || h.BaseOffset < next || record.CheckCRC(rest[:h.Size()]) != nil {
 					t.Fatalf("kept what is no intact batch: %+v, %v", h, err)
 				}
-				next, rest = h.NextBase(), rest[h.Size():]
-			}
-			if next != r.Next && len(kept) > 0 {
-				t.Fatalf("next id %d, the batches say %d", r.Next, next)
+				next, rest = h.LastOffset()+1, rest[h.Size():]
+				if len(rest) == 0 && (r.End != next || r.Next != h.NextBase()) {
+					t.Fatalf("ends at %d and goes on at %d, the last batch says %d and %d", r.End, r.Next, next, h.NextBase())
+				}
 			}
 			if round == 1 && r.Cut != 0 {
 				t.Fatalf("the second recovery cut %d bytes", r.Cut)

@@ -22,7 +22,8 @@ type walker struct {
 	r     io.ReaderAt
 	pos   int64 // where the next batch begins
 	end   int64 // bytes of the file that may be looked at
-	next  int64 // smallest id that the next batch may have
+	next  int64 // smallest id that the next batch may have: a foreign log may go on right behind the last
+	last  int64 // where the batch before pos begins, when only its header has been looked at; else -1
 	buf   []byte
 	start int64 // position of buf in the file
 }
@@ -30,7 +31,7 @@ type walker struct {
 // newWalker begins at pos, where the next batch may have the id next. Free it after use.
 func newWalker(path string, r io.ReaderAt, pos, end, next int64) *walker {
 	w := walkers.Get().(*walker)
-	*w = walker{path: path, r: r, pos: pos, end: end, next: next, buf: w.buf[:0]}
+	*w = walker{path: path, r: r, pos: pos, end: end, next: next, last: -1, buf: w.buf[:0]}
 	return w
 }
 
@@ -61,8 +62,7 @@ func (w *walker) step() (h record.Header, pos int64, err error) {
 		return h, w.pos, w.corrupt(err)
 	}
 	pos = w.pos
-	w.pos += h.Size()
-	w.next = h.NextBase()
+	w.pos, w.last, w.next = w.pos+h.Size(), pos, h.LastOffset()+1
 	return h, pos, nil
 }
 
@@ -116,38 +116,43 @@ func (w *walker) stepIntact() (h record.Header, batch []byte, pos int64, err err
 		return h, nil, pos, err
 	}
 	after := w.pos
-	w.pos, w.next = before.pos, before.next
+	w.pos, w.last, w.next = before.pos, before.last, before.next
 	if batch, err = w.bytes(h.Size()); err != nil {
 		return h, nil, pos, err
 	}
 	if err = record.CheckCRC(batch); err != nil {
 		return h, nil, pos, w.corrupt(err)
 	}
-	w.pos, w.next = after, h.NextBase()
+	w.pos, w.last, w.next = after, -1, h.LastOffset()+1
 	return h, batch, pos, nil
 }
 
-// resync moves to the first position behind pos where a batch begins that is intact and whose ids are not below next.
-// ok is false when there is none; then the walk is at end.
+// resync moves to the next position where a batch begins that is intact and whose ids are not below next. The search
+// begins behind pos, or inside the batch before it when that is damaged: then its length may be what has led astray.
+// ok is false when there is no such batch; then the walk is at end.
 func (w *walker) resync() (ok bool, err error) {
-	for w.pos++; w.pos < w.end; w.pos++ {
-		if w.end-w.pos < record.HeaderSize {
-			break
-		}
+	w.pos++
+	if w.last >= 0 && !w.intactAt(w.last, 0) {
+		w.pos = w.last + 1
+	}
+	w.last = -1
+	for ; w.end-w.pos >= record.HeaderSize; w.pos++ {
 		b, err := w.bytes(record.HeaderSize)
 		if err != nil {
 			return false, err
 		}
-		if h, bad := record.ParseHeader(b); bad != nil || w.check(h) != nil {
-			continue
-		}
-		probe := newWalker(w.path, w.r, w.pos, w.end, w.next)
-		_, _, _, err = probe.stepIntact()
-		probe.free()
-		if err == nil {
+		if h, bad := record.ParseHeader(b); bad == nil && w.check(h) == nil && w.intactAt(w.pos, w.next) {
 			return true, nil
 		}
 	}
 	w.pos = w.end
 	return false, nil
+}
+
+// intactAt tells whether an intact batch begins at pos, with no id below next.
+func (w *walker) intactAt(pos, next int64) bool {
+	probe := newWalker(w.path, w.r, pos, w.end, next)
+	defer probe.free()
+	_, _, _, err := probe.stepIntact()
+	return err == nil
 }
