@@ -151,23 +151,21 @@ func launchReal(dir string) (addr string, cmd *exec.Cmd, err error) {
 	if err := cmd.Start(); err != nil {
 		return "", nil, err
 	}
-	gone := make(chan struct{})
-	go func() { cmd.Wait(); close(gone) }()
-	for deadline := time.After(30 * time.Second); ; {
+	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline) && !exited(cmd); time.Sleep(50 * time.Millisecond) {
 		if answers(addr) {
 			return addr, cmd, nil
 		}
-		select {
-		case <-time.After(50 * time.Millisecond):
-			continue
-		case <-deadline:
-			cmd.Process.Kill()
-			<-gone
-		case <-gone:
-		}
-		log, _ := os.ReadFile(out.Name())
-		return "", nil, fmt.Errorf("the real ZooKeeper did not come up at %s:\n%s", addr, strings.TrimSpace(string(log)))
 	}
+	cmd.Process.Kill()
+	cmd.Wait()
+	log, _ := os.ReadFile(out.Name())
+	return "", nil, fmt.Errorf("the real ZooKeeper did not come up at %s:\n%s", addr, strings.TrimSpace(string(log)))
+}
+
+// exited reports whether the process is a zombie.
+func exited(cmd *exec.Cmd) bool {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", cmd.Process.Pid))
+	return err != nil || strings.Contains(string(text), ") Z ")
 }
 
 // answers reports whether a ZooKeeper is ready: one that is not yet does not know its mode.
@@ -186,6 +184,7 @@ func answers(addr string) bool {
 func stopReal() {
 	if realServer.cmd != nil {
 		realServer.cmd.Process.Kill()
+		realServer.cmd.Wait()
 	}
 	os.RemoveAll(realServer.dir)
 }

@@ -1,0 +1,130 @@
+package registry_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"logkit/lib/registry"
+	"logkit/lib/registry/zkfake"
+)
+
+// session is on the twin, and in a bubble of time.
+func session(t *testing.T) (*registry.Session, *zkfake.Conn) {
+	var conn *zkfake.Conn
+	s, err := registry.NewSession(registry.Options{SessionTimeout: 8 * time.Second}, func(events func(zk.Event)) (registry.Conn, error) {
+		conn = zkfake.New().Connect(events)
+		return conn, nil
+	})
+	must(t, err)
+	t.Cleanup(s.Close)
+	synctest.Wait()
+	return s, conn
+}
+
+// DESIGN D9: a member stops at the latest a quarter of the session timeout after Disconnected.
+func TestLeaseEndsAQuarterOfTheTimeoutAfterDisconnected(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, conn := session(t)
+		l, err := s.Lease(t.Context())
+		must(t, err)
+		conn.Disconnect()
+		time.Sleep(2*time.Second - 1)
+		synctest.Wait()
+		if l.Err() != nil {
+			t.Fatalf("ended before: %v", l.Err())
+		}
+		conn.Disconnect() // said twice: the first one counts
+		time.Sleep(1)
+		synctest.Wait()
+		if !errors.Is(l.Err(), registry.ErrFenced) {
+			t.Fatalf("2 s after: %v", l.Err())
+		}
+		conn.Reconnect()
+		again, err := s.Lease(t.Context())
+		must(t, err)
+		if again == l || again.ID() != l.ID() {
+			t.Errorf("after the same session came back: %x, before %x", again.ID(), l.ID())
+		}
+	})
+}
+
+func TestLeaseOutlivesAShortDisconnection(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, conn := session(t)
+		l, err := s.Lease(t.Context())
+		must(t, err)
+		for range 5 {
+			conn.Disconnect()
+			time.Sleep(1900 * time.Millisecond)
+			conn.Reconnect()
+		}
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		if again, err := s.Lease(t.Context()); err != nil || again != l || l.Err() != nil {
+			t.Errorf("%v, %v", err, l.Err())
+		}
+	})
+}
+
+func TestLeaseEndsWithTheSession(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, conn := session(t)
+		l, err := s.Lease(t.Context())
+		must(t, err)
+		conn.Expire()
+		if !errors.Is(l.Err(), registry.ErrExpired) {
+			t.Fatal(l.Err())
+		}
+		next, err := s.Lease(t.Context())
+		must(t, err)
+		if next.ID() == l.ID() {
+			t.Errorf("the session that has ended: %x", next.ID())
+		}
+		s.Close()
+		if !errors.Is(next.Err(), registry.ErrClosed) {
+			t.Error(next.Err())
+		}
+		if _, err := s.Lease(t.Context()); !errors.Is(err, registry.ErrClosed) {
+			t.Error(err)
+		}
+	})
+}
+
+func TestReadsEndWithTheirContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, conn := session(t)
+		conn.Disconnect()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		if _, err := s.ClusterID(ctx); !errors.Is(err, context.DeadlineExceeded) {
+			t.Error(err)
+		}
+		go func() { time.Sleep(time.Second); s.Close() }()
+		if _, err := s.ClusterID(t.Context()); !errors.Is(err, registry.ErrClosed) {
+			t.Error(err)
+		}
+	})
+}
+
+// Hazard F3 of ZOOKEEPER.md: what was asked for in one session may be carried out in the next one.
+func TestRegistrationInALaterSessionDoesNotCount(t *testing.T) {
+	c := twin(zkfake.New()).planted(t)
+	l := lease(t, c.Session)
+	c.fake.SetFaults(func(call zkfake.Call) zkfake.Fault {
+		if call.Op == "create" {
+			return zkfake.ExpireBefore
+		}
+		return zkfake.None
+	})
+	b := registry.Broker{ID: 1, Host: "h", Port: 1, Incarnation: "one"}
+	if err := c.RegisterBroker(background(t), l, b); !errors.Is(err, registry.ErrExpired) {
+		t.Fatalf("registered by a session that has ended: %v", err)
+	}
+	c.fake.SetFaults(nil)
+	must(t, c.RegisterBroker(background(t), lease(t, c.Session), b))
+}
