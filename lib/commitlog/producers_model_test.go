@@ -143,6 +143,9 @@ func (m *machine) send(s sent, flush bool) error {
 	case !stored && !slices.ContainsFunc(reasons, func(r error) bool { return errors.Is(err, r) }):
 		m.t.Errorf("%+v: id %d, %v; want %v", s, base, err, reasons)
 	}
+	if flush && errors.Is(err, producers.ErrDuplicate) {
+		return m.flush() // one may be under way, and what it makes visible is to be counted afterwards
+	}
 	return nil
 }
 
