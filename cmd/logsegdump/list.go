@@ -103,7 +103,7 @@ func (l *list) verdict(f *inspect.File, v *inspect.Verdict) error {
 		return l.s.printJSON(newVerdictJSON(v))
 	}
 	// What can be seen in the line of a batch needs none of its own.
-	if f.Kind == inspect.LogFile && v.File == f.Path && damagedRange(v) {
+	if f.Kind == inspect.LogFile && v.File == f.Path && v.Kind.IsRange() {
 		l.heading(f, batchColumns)
 		id := "-"
 		if v.ID >= 0 {
@@ -113,15 +113,6 @@ func (l *list) verdict(f *inspect.File, v *inspect.Verdict) error {
 	}
 	l.s.tell(v)
 	return nil
-}
-
-// damagedRange tells whether a verdict is on bytes that are no batch.
-func damagedRange(v *inspect.Verdict) bool {
-	switch v.Kind {
-	case inspect.TornTail, inspect.ZeroTail, inspect.Zeros, inspect.BadMagic, inspect.BadLength, inspect.BadCRC:
-		return true
-	}
-	return false
 }
 
 // entry prints an entry of a file that is no log.

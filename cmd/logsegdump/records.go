@@ -20,7 +20,7 @@ type reader struct {
 // each calls do for each record of b that the user has asked for. A batch that can not be decoded is a verdict.
 func (s *session) each(r *reader, f *inspect.File, b *inspect.Batch, do func(*record.Record) error) error {
 	switch b.Verdict {
-	case inspect.Malformed, inspect.TooLarge, inspect.CodecMismatch:
+	case inspect.Malformed, inspect.Bomb, inspect.CodecMismatch:
 		return nil // that has been said
 	}
 	r.records.MaxDecompressed = int64(s.o.maxDecompressed)

@@ -207,6 +207,7 @@ type timeCheck struct {
 	latest  int64 // largest timestamp of the batches before
 	last    int64 // last id of the log so far
 	broken  bool  // there was damage: the largest timestamp may have been in it
+	exact   bool  // an entry has the last id of a batch, as logd writes it
 	trouble error
 }
 
@@ -252,6 +253,8 @@ func (c *timeCheck) batch(b *Batch) {
 			c.read()
 		case c.entry.Last < b.Base && c.broken:
 			c.read()
+		case c.exact && c.entry.Last != b.Last:
+			c.wrongEntry(fmt.Sprintf("the id that a batch ends with, the next is %d", b.Last))
 		case c.entry.Last < b.Base && c.entry.Timestamp != c.latest:
 			c.wrongEntry(fmt.Sprintf("an id that a batch has, the next is %d", b.Base))
 		case c.entry.Last < b.Base:

@@ -147,7 +147,9 @@ func (o *Order) add(b *Batch) (found []*Verdict) {
 			found = append(found, v)
 		}
 		if !stays {
-			o.exact = advance(o.exact, span)
+			if v.Kind != Duplicate {
+				o.exact = advance(o.exact, span) // it stands in the place of one
+			}
 			return found
 		}
 	case o.Layout == Positions && o.known && b.Base != o.exact && !damaged:

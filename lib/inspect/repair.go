@@ -127,12 +127,10 @@ func (r *Repair) takes(f *File, v *Verdict) bool {
 		}
 		return true
 	}
-	switch v.Kind {
-	case TornTail, ZeroTail, Zeros, BadMagic, BadLength, BadCRC:
-		if v.End == f.Size && (f.last || !f.InDir) {
-			r.plan(f).cut = v
-			return true
-		}
+	// What is over the limit may be a batch all the same.
+	if v.Kind.IsRange() && v.Kind != TooLarge && v.End == f.Size && (f.last || !f.InDir) {
+		r.plan(f).cut = v
+		return true
 	}
 	return false
 }

@@ -104,8 +104,31 @@ func (s *Scanner) intact(offset int) bool {
 	return err == nil && n.size <= s.o.MaxBatch
 }
 
-// behind tells whether the batch at the front, whose head is h, ends where another begins, or with the log.
+// Limits of behind.
+const (
+	behindHeads = 8
+	behindBytes = 1 << 20
+)
+
+// behind tells whether the batch at the front, whose head is h and whose checksum is wrong, ends where another begins, or
+// with the log: then its length is right. What follows may be damaged too, as long as its own length leads to something.
 func (s *Scanner) behind(h *head) bool {
 	n := int(h.size)
-	return len(s.w.peek(n+1)) == n || s.intact(n)
+	for range behindHeads {
+		b := s.w.peek(n + maxHead)
+		if len(b) == n || s.intact(n) {
+			return true
+		}
+		if len(b) < n || !s.plausible(b[n:]) || n > int(h.size)+behindBytes {
+			return false
+		}
+		next, err := parseHead(b[n:], s.o.Format)
+		if err != nil || next.format != Format07 && !looksLikeHead(b[n:]) {
+			return false
+		}
+		if n += int(next.size); len(s.w.peek(n)) < n {
+			return false
+		}
+	}
+	return false
 }

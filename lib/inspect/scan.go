@@ -194,7 +194,7 @@ func Undecodable(f *File, b *Batch, err error) *Verdict {
 
 func undecodable(b *Batch, err error) *Verdict {
 	if errors.Is(err, record.ErrTooLarge) {
-		return on(b, TooLarge, "", err.Error())
+		return on(b, Bomb, "", err.Error())
 	}
 	return on(b, Malformed, "", err.Error())
 }

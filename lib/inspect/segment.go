@@ -86,6 +86,7 @@ func (p *pass) batch(b *Batch, layout Layout) {
 		p.x.offsets.batch(b)
 	}
 	if p.x.times != nil {
+		p.x.times.exact = layout == Positions
 		p.x.times.batch(b)
 	}
 }
@@ -204,19 +205,16 @@ func (in *Inspector) items(f *File, s *Scanner, p *pass) error {
 
 // verdict takes what the scanner says: damage is kept until it is known whether something comes behind it.
 func (p *pass) verdict(v *Verdict) error {
-	switch v.Kind {
-	case TornTail, ZeroTail, Zeros, BadMagic, BadLength, TooLarge, BadCRC, Preallocated:
-		if v.End == v.Position || v.Kind == TooLarge && p.f.Size < 0 {
-			break
-		}
-		p.damage(v)
-		if p.f.Leftover == ".cleaned" && v.Kind == TornTail {
-			return nil // the cleaner was at work on it
-		}
-		if p.f.Size >= 0 && v.End == p.f.Size {
-			p.tail = v
-			return nil
-		}
+	if !v.Kind.IsRange() {
+		return p.in.verdict(p.f, v)
+	}
+	p.damage(v)
+	switch {
+	case p.f.Leftover == ".cleaned" && v.Kind == TornTail: // the cleaner was at work on it
+		return nil
+	case p.f.Size >= 0 && v.End == p.f.Size:
+		p.tail = v
+		return nil
 	}
 	return p.in.verdict(p.f, v)
 }

@@ -16,7 +16,8 @@ const (
 	Zeros         Kind = "zeros"          // zeros between batches
 	BadMagic      Kind = "bad_magic"      // no format that exists
 	BadLength     Kind = "bad_length"     // a length that can not be, or is not that of the batch
-	TooLarge      Kind = "too_large"      // more bytes than the limit, as they are or decompressed
+	TooLarge      Kind = "too_large"      // more bytes than the limit
+	Bomb          Kind = "bomb"           // more bytes than the limit when decompressed
 	BadCRC        Kind = "bad_crc"        // the checksum is not that of the bytes
 	Malformed     Kind = "malformed"      // the checksum is right and the contents contradict themselves
 	CodecMismatch Kind = "codec_mismatch" // said to be uncompressed, and compressed all the same
@@ -46,8 +47,17 @@ const (
 // Damage tells whether a verdict of this kind says that something is wrong.
 func (k Kind) Damage() bool { return k != Preallocated && k != Leftover && k != Growing && k != "" }
 
+// IsRange tells whether a verdict of this kind is on bytes that are no batch, rather than on a batch or on an entry.
+func (k Kind) IsRange() bool {
+	switch k {
+	case TornTail, ZeroTail, Zeros, BadMagic, BadLength, BadCRC, TooLarge, Preallocated:
+		return true
+	}
+	return false
+}
+
 var kindTexts = map[Kind]string{
-	TornTail: "torn tail", ZeroTail: "zero tail", Zeros: "zeros", BadMagic: "bad magic", BadLength: "bad length", TooLarge: "too large",
+	TornTail: "torn tail", ZeroTail: "zero tail", Zeros: "zeros", BadMagic: "bad magic", BadLength: "bad length", TooLarge: "too large", Bomb: "decompresses to too much",
 	BadCRC: "bad crc", Malformed: "malformed", CodecMismatch: "codec mismatch", IDsBack: "ids go back", Duplicate: "duplicated batch",
 	MissingBatch: "missing batch", IDRange: "id out of range", EpochBack: "leader epoch goes back", Join: "segments do not join",
 	IndexEntry: "index entry points wrong", IndexOrder: "index entries out of order", IndexSize: "index has a partial entry",
