@@ -165,7 +165,8 @@ func (l *Log) recover(bases []int64, from Checkpoint) error {
 		}
 	}
 	start := from.start(bases[0])
-	high := max(start, found.End)
+	// Readers have seen ids up to the recovery point, though damage may have taken their records: they are not given again.
+	high := max(start, found.End, from.RecoveryPoint)
 	end := max(high, found.Next, bases[len(bases)-1]) // the log has reached the base of an empty segment once
 	l.begin(segments, writer, Positions{Start: start, HighWatermark: high, End: end})
 	return nil

@@ -24,6 +24,7 @@ type walker struct {
 	end   int64 // bytes of the file that may be looked at
 	next  int64 // smallest id that the next batch may have: a foreign log may go on right behind the last
 	last  int64 // where the batch before pos begins, when only its header has been looked at; else -1
+	floor int64 // what next was there
 	buf   []byte
 	start int64 // position of buf in the file
 }
@@ -62,7 +63,8 @@ func (w *walker) step() (h record.Header, pos int64, err error) {
 		return h, w.pos, w.corrupt(err)
 	}
 	pos = w.pos
-	w.pos, w.last, w.next = w.pos+h.Size(), pos, h.LastOffset()+1
+	w.last, w.floor = pos, w.next
+	w.pos, w.next = pos+h.Size(), h.LastOffset()+1
 	return h, pos, nil
 }
 
@@ -128,12 +130,13 @@ func (w *walker) stepIntact() (h record.Header, batch []byte, pos int64, err err
 }
 
 // resync moves to the next position where a batch begins that is intact and whose ids are not below next. The search
-// begins behind pos, or inside the batch before it when that is damaged: then its length may be what has led astray.
+// begins behind pos, or inside the batch before it when that is damaged: then its length, or the ids it claims, may be
+// what has led astray.
 // ok is false when there is no such batch; then the walk is at end.
 func (w *walker) resync() (ok bool, err error) {
 	w.pos++
 	if w.last >= 0 && !w.intactAt(w.last, 0) {
-		w.pos = w.last + 1
+		w.pos, w.next = w.last+1, w.floor
 	}
 	w.last = -1
 	for ; w.end-w.pos >= record.HeaderSize; w.pos++ {
