@@ -59,7 +59,13 @@ func (l *Log) sequence(h record.Header, flush bool) (base int64, stored bool, er
 	}
 	l.producers.state.Expire(b.Time)
 	base, stored, err = l.producers.state.Check(b)
-	if (stored || errors.Is(err, producers.ErrDuplicate)) && flush && l.unflushed > 0 {
+	last := base + int64(b.Delta)
+	if refused := (*producers.SequenceError)(nil); errors.As(err, &refused) && refused.Err == producers.ErrDuplicate {
+		last = refused.Before - 1
+	} else if !stored {
+		return base, stored, err
+	}
+	if flush && last >= l.view.Load().high && l.unflushed > 0 {
 		l.wantFlush()
 	}
 	return base, stored, err
