@@ -1,7 +1,6 @@
 package commitlog
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"time"
@@ -146,17 +145,15 @@ func (l *Log) roll() error {
 	if err := sealed.Sync(); err != nil {
 		return l.fail(err)
 	}
+	// The indexes first: when another segment follows, they are taken for complete.
+	if err := sealed.Conclude(); err != nil {
+		return l.refused(err)
+	}
 	next, err := segment.Create(l.env, l.dir, l.end.Load())
 	if err != nil {
 		return l.refused(err)
 	}
-	if err := sealed.Seal(); err != nil {
-		// The old segment may still be appended to: one behind it would cut off what comes.
-		if left := next.Discard(); left != nil {
-			return l.fail(errors.Join(err, left))
-		}
-		return l.refused(err)
-	}
+	sealed.Seal()
 	l.install(next)
 	l.began = time.Time{}
 	if err := l.saveProducers(); err != nil {

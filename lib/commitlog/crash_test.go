@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"logkit/lib/record"
+	"logkit/lib/vfs"
 	"logkit/lib/vfs/crashfs"
 )
 
@@ -20,7 +21,7 @@ func (m *machine) life() []func() error {
 	return []func() error{
 		m.add(true, 1), m.add(true, 1), m.add(false, 2), m.add(false, 1), m.add(true, 3), // rolls
 		m.checkpoint,
-		m.add(false, 1), m.add(true, 400), m.add(false, 1), // the one of more records than bytes
+		m.add(false, 1), m.addMany, m.add(false, 1),
 		m.flush,
 		func() error { return m.deleteBefore(m.written[min(1, len(m.written))].h.BaseOffset) },
 		m.add(true, 1), m.add(true, 1), m.add(true, 1),
@@ -41,18 +42,16 @@ func (m *machine) life() []func() error {
 // add appends a batch of so many records.
 func (m *machine) add(flush bool, records int) func() error {
 	return func() error {
-		codec := record.None
 		list := make([]record.Record, records)
-		if records > 100 {
-			codec = record.Zstd
-		} else {
-			for i := range list {
-				list[i] = record.Record{Timestamp: int64(m.count), Value: fmt.Append(nil, m.count, strings.Repeat("x", 20))}
-			}
+		for i := range list {
+			list[i] = record.Record{Timestamp: int64(m.count), Value: fmt.Append(nil, m.count, strings.Repeat("x", 20))}
 		}
-		return m.append(encode(m.t, codec, list), flush)
+		return m.append(encode(m.t, record.None, list), flush)
 	}
 }
+
+// addMany appends a batch of more records than bytes.
+func (m *machine) addMany() error { return m.append(many(), true) }
 
 // run takes steps until one fails, and compares after each.
 func (m *machine) run(steps []func() error) error {
@@ -251,4 +250,55 @@ func faultOnce(t *testing.T, fault error, ops []crashfs.Op, passing bool, n int)
 	n = 0 // no more
 	m.liveOn()
 	return happened
+}
+
+// TestFlushCoversWhatCameBefore: a batch that is appended while a flush runs is not visible when that one ends, and a
+// power loss then takes that batch alone.
+func TestFlushCoversWhatCameBefore(t *testing.T) {
+	for seed := range uint64(20) {
+		m := newLife(t)
+		m.must(m.add(true, 1)())
+		begun, release := m.fsys.Hold(crashfs.OpSync, ".log")
+		durable := make(chan error)
+		go func() { durable <- m.add(true, 1)() }()
+		<-begun
+		before := m.log.Positions()
+		again, h := batch(t, record.None, "while the flush runs")
+		base, err := m.log.Append(again, h, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if p := m.log.Positions(); p.HighWatermark != before.HighWatermark || p.Start != before.Start {
+			t.Errorf("%+v while the flush runs, %+v before", p, before)
+		}
+		release()
+		m.must(<-durable)
+		if p := m.log.Positions(); p.HighWatermark != m.last() {
+			t.Errorf("high watermark %d, %d are flushed", p.HighWatermark, m.last())
+		}
+		m.refused = append(m.refused, written{h: h, data: again}.at(base)) // may be there, or not
+		m.crash(crashfs.PowerLoss, seed)
+		m.close()
+	}
+}
+
+// TestAppendAfterRefusedRoll: a segment could not be begun, and the deletion of what had been made of it was not durable
+// when the power failed. What was appended meanwhile is all there.
+func TestAppendAfterRefusedRoll(t *testing.T) {
+	for seed := range uint64(40) {
+		m := newLife(t)
+		m.must(m.run([]func() error{m.add(true, 1), m.add(true, 1)}))
+		m.fsys.Fail(crashfs.OpSyncDir, logPath, 3, syscall.EMFILE) // two are for the indexes
+		err := m.add(true, 9)()
+		if !vfs.IsNoDescriptor(err) {
+			t.Fatalf("append of a batch that does not fit: %v, want EMFILE", err)
+		}
+		m.must(m.run([]func() error{m.add(true, 1), m.add(false, 1)}))
+		m.crash(crashfs.PowerLoss, seed)
+		m.liveOn()
+		m.close()
+		if t.Failed() {
+			t.Fatalf("seed %d", seed)
+		}
+	}
 }

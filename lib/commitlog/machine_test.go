@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"pgregory.net/rapid"
 
@@ -61,6 +63,24 @@ func encode(t rapid.TB, codec record.Codec, records []record.Record) written {
 	}
 	return written{h, data, records}
 }
+
+// many is a batch of more records than bytes.
+var many = sync.OnceValue(func() written {
+	b := record.NewBuilder(record.Zstd)
+	records := slices.Repeat([]record.Record{{Timestamp: 50}}, 2500)
+	for _, r := range records {
+		b.Append(r)
+	}
+	data, err := b.Finish(nil)
+	if err != nil {
+		panic(err)
+	}
+	h, err := record.ParseHeader(data)
+	if err != nil || h.Size() >= int64(h.Count) {
+		panic(fmt.Sprintf("%d bytes: %v", h.Size(), err))
+	}
+	return written{h, data, records}
+})
 
 const dataPath, logPath = "/data", "/data/log"
 

@@ -279,9 +279,10 @@ func (l *Log) finish(good bool) (*Clean, error) {
 		if !good {
 			return nil, l.writer.Abandon()
 		}
-		if err := l.writer.Seal(); err != nil {
+		if err := l.writer.Conclude(); err != nil {
 			return nil, errors.Join(err, l.writer.Abandon())
 		}
+		l.writer.Seal()
 	}
 	if !good {
 		return nil, nil

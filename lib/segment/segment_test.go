@@ -93,9 +93,10 @@ var states = []struct {
 }
 
 func seal(t *testing.T, w *Writer) {
-	if err := w.Seal(); err != nil {
+	if err := w.Conclude(); err != nil {
 		t.Fatal(err)
 	}
+	w.Seal()
 }
 
 // change rewrites an index file, or removes it when to returns nil.

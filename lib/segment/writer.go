@@ -36,7 +36,7 @@ func Create(env *Env, dir string, base int64) (*Writer, error) {
 	}
 	w := &Writer{Segment: s, file: file, index: newIndexBuilder(env, base, nil)}
 	if err := env.FS.SyncDir(filepath.Dir(s.path)); err != nil {
-		if left := w.Discard(); left != nil {
+		if left := w.discard(); left != nil {
 			return nil, &TornError{Write: err, Cut: left}
 		}
 		return nil, err
@@ -45,8 +45,8 @@ func Create(env *Env, dir string, base int64) (*Writer, error) {
 	return w, nil
 }
 
-// Discard deletes the files of a segment that nothing has been appended to.
-func (w *Writer) Discard() error {
+// discard deletes the files of a segment that nothing has been appended to.
+func (w *Writer) discard() error {
 	w.file.Close()
 	return w.Remove()
 }
@@ -91,16 +91,17 @@ func (w *Writer) Sync() error { return w.file.Sync() }
 // start. What they point at must be durable.
 func (w *Writer) SaveIndex() error { return w.saveIndexes(w.index.entries()) }
 
-// Seal ends the writing: the indexes go to their files and the segment becomes one like all others. What was appended
-// must be durable.
-func (w *Writer) Seal() error {
+// Conclude writes the indexes to their files as they must be before another segment follows. What was appended must be
+// durable. Appending may go on when none does follow.
+func (w *Writer) Conclude() error {
 	w.index.finish()
-	if err := w.SaveIndex(); err != nil {
-		return err
-	}
+	return w.SaveIndex()
+}
+
+// Seal ends the writing of a segment that is concluded: it becomes one like all others.
+func (w *Writer) Seal() {
 	w.written.Store(nil)
 	w.file.Close() // everything is synced: its error would say nothing about the data
-	return nil
 }
 
 // Abandon closes the file without saving anything.
