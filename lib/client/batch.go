@@ -14,6 +14,7 @@ type batch struct {
 	bytes   int64   // of keys and values
 	size    int64   // counted against the producer's buffer
 	wire    []byte  // the encoded batch, once encode was called
+	epoch   int32   // in which it has been numbered, or unnumbered
 }
 
 // maxSpare bounds the batches that are kept for use again, with their buffers.
@@ -26,7 +27,7 @@ func (p *Producer) newBatch() *batch {
 		p.spare = p.spare[:n-1]
 		return b
 	}
-	return &batch{builder: record.NewBuilder(p.opts.Codec)}
+	return &batch{builder: record.NewBuilder(p.opts.Codec), epoch: unnumbered}
 }
 
 // release takes a batch back whose records are settled.
@@ -36,7 +37,7 @@ func (p *Producer) release(b *batch) {
 	p.buffered -= b.size
 	p.room.Broadcast()
 	b.builder.Reset()
-	b.lines, b.wire, b.bytes, b.size = b.lines[:0], b.wire[:0], 0, 0
+	b.lines, b.wire, b.bytes, b.size, b.epoch = b.lines[:0], b.wire[:0], 0, 0, unnumbered
 	if len(p.spare) < maxSpare && cap(b.wire) <= 4*p.opts.BatchBytes { // a single huge record's buffer is not kept
 		p.spare = append(p.spare, b)
 	}

@@ -23,8 +23,9 @@ const inFlight = 4
 // themselves. When an answer is none, or a refusal, nothing is sent until all answers are there; then what was not
 // stored goes again, the oldest first, one at a time until a batch is stored.
 //
-// A connection that breaks loses all that follows on it, so the order is kept. Only a broker that refuses one batch for
-// a passing reason and stores the next one, a full disk that is not full any more, can bring the two out of order.
+// A connection that breaks loses all that follows on it, so the order is kept. Only a broker that does not know idempotent
+// producers, and refuses one batch for a passing reason and stores the next one, a full disk that is not full any more,
+// can bring the two out of order.
 type lane struct {
 	p         *Producer
 	partition int32
@@ -39,6 +40,7 @@ type lane struct {
 	ready    []*batch
 
 	// Of the lane's goroutine alone.
+	numbers  numbering
 	queue    []*batch        // encoded, in the order of sending
 	flight   []*flying       // sent, in that order, and not dealt with
 	ctx      context.Context // of the flight
@@ -61,7 +63,10 @@ type flying struct {
 }
 
 func newLane(p *Producer, partition int32) *lane {
-	return &lane{p: p, partition: partition, wake: make(chan struct{}, 1), answers: make(chan *flying, inFlight)}
+	return &lane{
+		p: p, partition: partition, wake: make(chan struct{}, 1), answers: make(chan *flying, inFlight),
+		numbers: numbering{epoch: unnumbered},
+	}
 }
 
 // start runs the lane's goroutine if it does not run yet. The mutex is held.
@@ -199,6 +204,7 @@ func (l *lane) launch() {
 		l.ctx, l.cancel = context.WithCancel(l.p.ctx)
 		l.expired = false
 	}
+	l.numbers.number(b)
 	f := &flying{batch: b}
 	l.flight = append(l.flight, f)
 	if l.since.IsZero() {
@@ -240,11 +246,16 @@ func (l *lane) settle(a *flying) bool {
 	if l.expired {
 		a.err = context.DeadlineExceeded
 	}
+	behind := l.broken && l.numbers.on() // something before it is not stored, and so it is not either
 	l.broken = true
 	switch {
 	case l.p.ctx.Err() != nil: // nobody waits any more
 		return false
+	case behind && (outOfSequence(a.err) || refusal(a.err)):
+		l.putBack(a.batch)
+		return true
 	case refusal(a.err) && len(a.batch.lines) == 1:
+		l.renumber()
 		l.progress()
 		l.p.mu.Lock()
 		l.p.stats.Refused++
@@ -253,6 +264,7 @@ func (l *lane) settle(a *flying) bool {
 		l.p.release(a.batch)
 		return true
 	case refusal(a.err):
+		l.renumber()
 		l.progress()
 		halves, err := l.p.split(a.batch)
 		if err == nil {
@@ -260,7 +272,10 @@ func (l *lane) settle(a *flying) bool {
 			return true
 		}
 		a.err = err
-	case retriable(a.err) && time.Since(l.since) < l.p.timeout:
+	case (retriable(a.err) || l.numbers.on() && outOfSequence(a.err)) && time.Since(l.since) < l.p.timeout:
+		if outOfSequence(a.err) {
+			l.renumber()
+		}
 		l.putBack(a.batch)
 		l.attempt++
 		l.cause = a.err
@@ -271,6 +286,13 @@ func (l *lane) settle(a *flying) bool {
 	}
 	l.giveUp(a.err)
 	return false
+}
+
+// renumber lets the count begin anew.
+func (l *lane) renumber() {
+	if l.numbers.on() {
+		l.numbers.restart()
+	}
 }
 
 // stored accounts for a batch that was acknowledged.

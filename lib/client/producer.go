@@ -41,7 +41,7 @@ type ProducerOptions struct {
 // Receipt is the acknowledgement of one batch. Its slices are valid until the call that got them returns.
 type Receipt struct {
 	Partition int32
-	Base      int64   // id of the first record; the others follow by one; -1 with AcksNone, which brings no ids
+	Base      int64   // id of the first record; the others follow by one; -1 when the broker does not tell
 	Lines     []int64 // as given to Add, in order of the ids
 	Bytes     int64   // of keys and values
 	Batch     []byte  // as sent, base offset 0
@@ -55,7 +55,8 @@ type Stats struct {
 }
 
 // Producer sends records to one topic. Records of one partition are stored in the order of Add, also when a
-// connection breaks; what was under way then may be stored twice.
+// connection breaks. What was under way then is stored once with AcksAll, when the broker knows idempotent producers
+// (KIP-98) and still knows this one; else it may be stored twice.
 //
 // Add may be called from one goroutine at a time, the rest from any.
 type Producer struct {
@@ -94,8 +95,18 @@ func (c *Client) NewProducer(ctx context.Context, opts ProducerOptions) (*Produc
 	if err != nil {
 		return nil, err
 	}
-	s := newBrokerSender(c, topic)
-	return newProducer(opts, s, topic.Partitions, int64(limit), known, c.opts.Timeout), nil
+	p := newProducer(opts, newBrokerSender(c, topic), topic.Partitions, int64(limit), known, c.opts.Timeout)
+	if c.opts.Acks != AcksAll {
+		return p, nil
+	}
+	id, ok, err := c.producerID(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if ok {
+		p.numberAs(id)
+	}
+	return p, nil
 }
 
 // maxUncompressed bounds a single record that compression might bring below the topic's limit.
@@ -120,6 +131,13 @@ func newProducer(opts ProducerOptions, s sender, partitions []Partition, limit i
 		p.lanes[i] = newLane(p, at.ID)
 	}
 	return p
+}
+
+// numberAs lets all batches be numbered, as those of an idempotent producer. It is for a producer without records.
+func (p *Producer) numberAs(id int64) {
+	for _, l := range p.lanes {
+		l.numbers = numbering{producer: id}
+	}
 }
 
 // MaxRecordBytes is above the size, in bytes, of every record that can be stored.

@@ -87,6 +87,9 @@ func (s *brokerSender) answer(partition int32, answer kmsg.Response, err error) 
 		return 0, errors.New("produce answer for other partitions than the one asked for")
 	}
 	got := resp.Topics[0].Partitions[0]
+	if got.ErrorCode == kerr.DuplicateSequenceNumber.Code { // it is stored, and nobody remembers where
+		return -1, nil
+	}
 	return got.BaseOffset, brokerError(got.ErrorCode, got.ErrorMessage)
 }
 
