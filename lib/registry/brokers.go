@@ -16,7 +16,7 @@ type Broker struct {
 	Host        string
 	Port        int32
 	Incarnation string    // of the broker's data directory; "" for brokers that are not ours
-	Registered  time.Time // by the broker's clock, in ms
+	Registered  time.Time // by the broker's clock, in ms; RegisterBroker fills it in
 }
 
 // BrokerIDError says that an id is another broker's.
@@ -134,6 +134,9 @@ func (s *Session) RegisterBroker(ctx context.Context, lease *Lease, b Broker) er
 	if err := checkID(b.Incarnation); err != nil {
 		return err
 	}
+	if b.Registered.IsZero() {
+		b.Registered = time.Now()
+	}
 	patience := time.NewTimer(2 * s.options.SessionTimeout)
 	defer patience.Stop()
 	p := s.pauses()
@@ -163,7 +166,7 @@ func (s *Session) RegisterBroker(ctx context.Context, lease *Lease, b Broker) er
 				return ctx.Err()
 			}
 			continue
-		case isAny(err, []error{ErrExpired, ErrFenced, ErrClosed}) || !again(err):
+		case !again(err):
 			return at(brokerPath(b.ID), err)
 		}
 		if err := p.wait(ctx); err != nil {

@@ -1,10 +1,8 @@
 package registry
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/go-zookeeper/zk"
 )
@@ -51,9 +49,6 @@ var answered = []error{
 // unsent are the errors after which a call may be made again: the server has not carried it out.
 var unsent = []error{zk.ErrNoServer, zk.ErrSessionMoved}
 
-// own are the errors of this package that may come out of a call.
-var own = []error{ErrClosed, ErrExpired, ErrFenced, ErrTooLarge, context.Canceled, context.DeadlineExceeded}
-
 func isAny(err error, list []error) bool {
 	for _, e := range list {
 		if errors.Is(err, e) {
@@ -63,14 +58,10 @@ func isAny(err error, list []error) bool {
 	return false
 }
 
-// lost reports whether nobody knows what became of a call: its connection broke. Besides zk.ErrConnectionClosed the
-// client passes errors of the network through, and hence every error that is not known to be an answer counts.
-func lost(err error) bool {
-	return err != nil && !isAny(err, answered) && !isAny(err, unsent) && !isAny(err, own) &&
-		!strings.HasPrefix(err.Error(), "unknown error: ") // a code that go-zookeeper has no name for, but an answer
-}
+// lost reports whether nobody knows what became of a call: its connection broke.
+func lost(err error) bool { return errors.Is(err, ErrUnknownOutcome) }
 
-// again reports whether a read that failed this way may succeed when it is tried again.
+// again reports whether a call that failed this way may succeed when it is made again.
 func again(err error) bool { return lost(err) || isAny(err, unsent) }
 
 // at puts the path in front of an error.

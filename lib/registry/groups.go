@@ -74,7 +74,7 @@ type Member struct {
 	ID           string
 	Subscription map[string]int32 // number of streams by topic
 	Pattern      Pattern
-	Joined       time.Time // by the member's clock, in ms
+	Joined       time.Time // by the member's clock, in ms; Join fills it in
 }
 
 // Join says that a member is there, for as long as the session of the lease lasts. ErrTerm: the group is of another
@@ -82,6 +82,9 @@ type Member struct {
 func (g *Group) Join(ctx context.Context, lease *Lease, a Arbiter, m Member) error {
 	if err := checkName("member", m.ID); err != nil {
 		return err
+	}
+	if m.Joined.IsZero() {
+		m.Joined = time.Now()
 	}
 	path := g.member(m.ID)
 	ops := []any{g.s.opExists(g.term(a)), g.s.opCreate(path, m.encode(), zk.FlagEphemeral)}
@@ -165,8 +168,9 @@ func (g *Group) Delete(ctx context.Context) error {
 	if members, _, err := g.s.children(ctx, g.ids()); err != nil || len(members) > 0 {
 		return errors.Join(err, inUse(err == nil))
 	}
-	// Nobody can join, claim or commit without these two; the rest may then go in pieces.
-	for _, path := range []string{g.arbiter(), g.ids()} {
+	// Owners first: they may outlive their members for a moment. Nobody can join, claim or commit without the next two;
+	// the rest may then go in pieces.
+	for _, path := range []string{g.owners(), g.arbiter(), g.ids(), g.dir} {
 		err := g.s.removeTree(ctx, path)
 		if errors.Is(err, zk.ErrNotEmpty) {
 			return ErrGroupInUse
@@ -175,7 +179,7 @@ func (g *Group) Delete(ctx context.Context) error {
 			return err
 		}
 	}
-	return g.s.removeTree(ctx, g.dir)
+	return nil
 }
 
 func notFound(is bool) error {

@@ -87,14 +87,21 @@ func (g *Group) adopt(ctx context.Context, t Topic) (int32, error) {
 }
 
 // plantTopic creates the nodes of a topic in a group. That of the offsets comes last, so that the others are there when
-// it is.
+// it is. ErrTerm: the group itself is gone.
 func (g *Group) plantTopic(ctx context.Context, t Topic) error {
-	for _, path := range []string{g.ownersOf(t.Name), g.notesOf(t.Name)} {
+	for _, path := range []string{g.owners(), g.ownersOf(t.Name), g.notes(), g.notesOf(t.Name), g.offsets()} {
 		if err := g.s.plant(ctx, path, nil); err != nil {
-			return err
+			return gone(err)
 		}
 	}
-	return g.s.plant(ctx, g.offsetsOf(t.Name), []byte(t.ID))
+	return gone(g.s.plant(ctx, g.offsetsOf(t.Name), []byte(t.ID)))
+}
+
+func gone(err error) error {
+	if errors.Is(err, zk.ErrNoNode) {
+		return ErrTerm
+	}
+	return err
 }
 
 // planAdoption does as many offsets as fit; the topic's id follows with the last of them.

@@ -83,7 +83,7 @@ func NewSession(options Options, dial func(events func(zk.Event)) (Conn, error))
 	if err != nil {
 		return nil, err
 	}
-	s.conn = conn
+	s.conn = outcomeConn{conn}
 	close(s.bound)
 	return s, nil
 }

@@ -206,17 +206,22 @@ func (v *View) changedTopics(ctx context.Context, names []string, upTo int64) (t
 		path := changesPath + "/" + unread[i]
 		data, _, err := v.s.get(ctx, path)
 		if err == nil {
-			topics[i], err = decodeChange(data)
+			if topics[i], err = decodeChange(data); err != nil {
+				err = errUnreadable
+			}
 		}
 		return err
 	})
-	if err != nil && again(err) || isAny(err, own) {
+	if err != nil && !errors.Is(err, zk.ErrNoNode) && !errors.Is(err, errUnreadable) {
 		return nil, false, err
 	}
 	// A change that is gone by now, or that nobody can read, may have been about any topic.
 	slices.Sort(topics)
 	return slices.Compact(topics), err != nil, nil
 }
+
+// errUnreadable stands for a change that is not a topic's name.
+var errUnreadable = errors.New("unreadable change")
 
 // list reads the children of a node, with a watch.
 func (v *View) list(ctx context.Context, path string) (names []string, stat *zk.Stat, err error) {

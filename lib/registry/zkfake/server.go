@@ -154,8 +154,8 @@ func (c *Conn) fire(w watch, e zk.Event) {
 // end removes the ephemeral nodes of a session, in one change. mu is held.
 func (s *Server) end(session int64) {
 	var paths []string
-	for path, n := range s.tree.nodes {
-		if n.owner == session {
+	for path, owner := range s.tree.ephemerals {
+		if owner == session {
 			paths = append(paths, path)
 		}
 	}

@@ -29,14 +29,15 @@ func (n *node) stat() *zk.Stat {
 
 // tree is the name space. A change is made of operations that are carried out or undone together.
 type tree struct {
-	nodes map[string]*node
-	zxid  int64
-	undo  []func()
-	fired []zk.Event // of the change under way, in their order
+	nodes      map[string]*node
+	ephemerals map[string]int64 // paths, and their sessions
+	zxid       int64
+	undo       []func()
+	fired      []zk.Event // of the change under way, in their order
 }
 
 func newTree() *tree {
-	return &tree{nodes: map[string]*node{"/": {}}}
+	return &tree{nodes: map[string]*node{"/": {}}, ephemerals: map[string]int64{}}
 }
 
 func (t *tree) begin() { t.zxid++; t.undo, t.fired = nil, nil }
@@ -70,6 +71,7 @@ func (t *tree) create(path string, data []byte, flags int32, session int64) (str
 	n := &node{data: append([]byte{}, data...), czxid: t.zxid, mzxid: t.zxid, pzxid: t.zxid, ctime: now, mtime: now}
 	if flags&zk.FlagEphemeral != 0 {
 		n.owner = session
+		t.ephemerals[path] = session
 	}
 	name, pzxid := path[strings.LastIndexByte(path, '/')+1:], parent.pzxid
 	if parent.children == nil {
@@ -81,6 +83,7 @@ func (t *tree) create(path string, data []byte, flags int32, session int64) (str
 	t.nodes[path] = n
 	t.undo = append(t.undo, func() {
 		delete(t.nodes, path)
+		delete(t.ephemerals, path)
 		delete(parent.children, name)
 		parent.creates--
 		parent.pzxid = pzxid
@@ -115,10 +118,14 @@ func (t *tree) remove(path string, version int32) error {
 	name, pzxid := path[strings.LastIndexByte(path, '/')+1:], parent.pzxid
 	delete(parent.children, name)
 	delete(t.nodes, path)
+	delete(t.ephemerals, path)
 	parent.pzxid = t.zxid
 	t.undo = append(t.undo, func() {
 		parent.children[name] = struct{}{}
 		t.nodes[path] = n
+		if n.owner != 0 {
+			t.ephemerals[path] = n.owner
+		}
 		parent.pzxid = pzxid
 	})
 	t.fire(zk.EventNodeDeleted, path)
