@@ -123,31 +123,28 @@ func TestStoredOnce(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		harms := rapid.SliceOfN(rapid.SampledFrom([]string{"", "", "", "", "lost", "answer lost", "full", "late"}), 0, 30).Draw(rt, "harms")
 		bad := rapid.SliceOfN(rapid.Bool(), 20, 60).Draw(rt, "records")
-		synctest.Test(t, func(t *testing.T) {
-			at := 0
-			f := &forgetful{state: producers.New(producers.Limits{}), harm: func() string {
-				if at++; at > len(harms) {
-					return ""
-				}
-				return harms[at-1]
-			}}
-			got, refused := sendAll(t, f, bad)
-			if got != nil {
-				rt.Fatal(got)
+		var want []string
+		wantRefused := 0
+		for i, isBad := range bad {
+			if isBad {
+				wantRefused++
+			} else {
+				want = append(want, fmt.Sprintf("good %d", i))
 			}
-			var want []string
-			wantRefused := 0
-			for i, isBad := range bad {
-				if isBad {
-					wantRefused++
-				} else {
-					want = append(want, fmt.Sprintf("good %d", i))
-				}
+		}
+		at := 0
+		f := &forgetful{state: producers.New(producers.Limits{}), harm: func() string {
+			if at++; at > len(harms) {
+				return ""
 			}
-			if !slices.Equal(f.values, want) || refused != wantRefused {
-				rt.Fatalf("stored %q, refused %d\nwant %q, %d", f.values, refused, want, wantRefused)
-			}
-		})
+			return harms[at-1]
+		}}
+		var err error
+		var refused int
+		synctest.Test(t, func(t *testing.T) { err, refused = sendAll(t, f, bad) })
+		if err != nil || !slices.Equal(f.values, want) || refused != wantRefused {
+			rt.Fatalf("stored %q, refused %d, %v\nwant %q, %d", f.values, refused, err, want, wantRefused)
+		}
 	})
 }
 
