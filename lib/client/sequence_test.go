@@ -141,7 +141,7 @@ func TestStoredOnce(t *testing.T) {
 		}}
 		var err error
 		var refused int
-		synctest.Test(t, func(t *testing.T) { err, refused = sendAll(t, f, bad) })
+		synctest.Test(t, func(t *testing.T) { refused, err = sendAll(t, f, bad) })
 		if err != nil || !slices.Equal(f.values, want) || refused != wantRefused {
 			rt.Fatalf("stored %q, refused %d, %v\nwant %q, %d", f.values, refused, err, want, wantRefused)
 		}
@@ -149,7 +149,7 @@ func TestStoredOnce(t *testing.T) {
 }
 
 // sendAll sends a record for each element, in batches of a few, and waits for the end.
-func sendAll(t *testing.T, f *forgetful, bad []bool) (err error, refused int) {
+func sendAll(t *testing.T, f *forgetful, bad []bool) (refused int, err error) {
 	opts := ProducerOptions{Linger: time.Millisecond, BatchBytes: 150, Refused: func(int64, error) { refused++ }}
 	p := newProducer(opts, f, []Partition{{}}, 1000, true, time.Hour)
 	p.numberAs(7)
@@ -159,10 +159,11 @@ func sendAll(t *testing.T, f *forgetful, bad []bool) (err error, refused int) {
 			value = fmt.Sprintf("bad %d", i)
 		}
 		if err := p.Add(t.Context(), record.Record{Value: []byte(value)}, int64(i)); err != nil {
-			return err, refused
+			return refused, err
 		}
 	}
-	return p.Close(t.Context()), refused
+	err = p.Close(t.Context())
+	return refused, err
 }
 
 // TestForgottenProducer: a broker that has forgotten the producer is told the count anew, and nothing is lost.
@@ -175,7 +176,7 @@ func TestForgottenProducer(t *testing.T) {
 			}
 			return ""
 		}}
-		if err, _ := sendAll(t, f, make([]bool, 100)); err != nil {
+		if _, err := sendAll(t, f, make([]bool, 100)); err != nil {
 			t.Fatal(err)
 		}
 		if len(f.values) != 100 {
