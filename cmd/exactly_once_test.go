@@ -169,7 +169,7 @@ func (m *mortal) suffer(ctx context.Context) (kills int) {
 // sendFranz sends numbers until the context ends, and returns how many, when all are acknowledged.
 func sendFranz(ctx context.Context, t *testing.T, broker, topic string, opts ...kgo.Opt) (n int) {
 	opts = append(opts, kgo.SeedBrokers(broker), kgo.DefaultProduceTopic(topic), kgo.RecordPartitioner(kgo.ManualPartitioner()),
-		kgo.ProducerLinger(time.Millisecond), kgo.StopProducerOnDataLossDetected(), kgo.RecordRetries(1<<30),
+		kgo.ProducerLinger(time.Millisecond), kgo.StopProducerOnDataLossDetected(), kgo.AlwaysRetryEOF(), kgo.RecordRetries(1<<30),
 		kgo.RequestRetries(1<<30), kgo.RetryBackoffFn(func(int) time.Duration { return 10 * time.Millisecond }),
 		kgo.DialTimeout(time.Second), kgo.RequestTimeoutOverhead(time.Second), kgo.ProduceRequestTimeout(time.Second))
 	client, err := kgo.NewClient(opts...)
@@ -223,7 +223,8 @@ func sendKcat(ctx context.Context, t *testing.T, broker, topic string) int {
 	return sendLines(ctx, t, kcat, "-P", "-b", broker+","+silent.Addr().String(), "-t", topic, "-p", "0", "-X", "enable.idempotence=true",
 		"-X", "queue.buffering.max.ms=2", "-X", "retry.backoff.ms=20", "-X", "reconnect.backoff.ms=10", "-X", "reconnect.backoff.max.ms=50",
 		"-X", "batch.num.messages=100", "-X", "socket.timeout.ms=300000", "-X", "message.timeout.ms=120000",
-		"-X", "api.version.request.timeout.ms=300000", "-X", "log_level=3")
+		"-X", "api.version.request.timeout.ms=300000", "-X", "socket.connection.setup.timeout.ms=300000",
+		"-X", "log_level=3")
 }
 
 // sendLines writes numbers to the standard input of a program until the context ends, and returns how many, when the
