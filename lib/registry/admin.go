@@ -3,7 +3,6 @@ package registry
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strconv"
 
@@ -96,8 +95,6 @@ func (s *Session) outdatedChanges(ctx context.Context) ([]any, error) {
 // created is how many children a node has ever had: the number that the next sequential one gets. What clients see as
 // cversion counts creations and deletions.
 func created(stat *zk.Stat) int64 { return (int64(stat.Cversion) + int64(stat.NumChildren)) / 2 }
-
-func changeName(n int64) string { return fmt.Sprintf("%s%010d", changePrefix, n) }
 
 func changeNumber(name string) (n int64, ok bool) {
 	if len(name) != len(changePrefix)+10 || name[:len(changePrefix)] != changePrefix {

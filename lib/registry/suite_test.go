@@ -252,10 +252,12 @@ func TestViewSeesABrokerThatWasAwayForAMoment(t *testing.T) {
 		must(t, one.RegisterBroker(ctx, lease(t, one.Session), b))
 		view := two.Follow()
 		defer view.Close()
+		<-view.Watcher().Dirty()
 		get[registry.Changes](t)(view.Refresh(ctx))
 		must(t, one.UnregisterBroker(ctx, lease(t, one.Session), 7))
 		b.Port = 2
 		must(t, one.RegisterBroker(ctx, lease(t, one.Session), b))
+		<-view.Watcher().Dirty()
 		changes := get[registry.Changes](t)(view.Refresh(ctx))
 		if !cmp.Equal(changes.Brokers, []int32{7}) || view.Cluster().Brokers[7].Port != 2 {
 			t.Errorf("%+v, %+v", changes, view.Cluster().Brokers)

@@ -41,6 +41,7 @@ type View struct {
 	idsCreated int64   // czxid of it
 	seen       int64   // changes below this number are in cluster.Topics
 	whole      bool    // the next Refresh reads everything
+	behind     bool    // the last one failed: a watch that has not fired says nothing
 }
 
 // Follow returns a view that is empty, and dirty, until it is refreshed. The caller closes it.
@@ -69,27 +70,39 @@ type Changes struct {
 	Topics  []string // created, changed (settings, too), deleted; sorted. After a gap: all that there are, and were
 }
 
-// Refresh reads what has changed. After an error, which leaves the cluster as it was, it has to be called again.
+// Refresh reads what has changed by what the watches tell: to be called when the watcher is dirty. After an error, which leaves the cluster as it was, it has to be called again.
 func (v *View) Refresh(ctx context.Context) (changes Changes, err error) {
-	old := v.Cluster()
-	next := *old
+	changes, err = v.refresh(ctx)
+	if v.behind = err != nil; v.behind {
+		v.watcher.Signal()
+	}
+	return changes, err
+}
+
+func (v *View) refresh(ctx context.Context) (changes Changes, err error) {
+	next := *v.Cluster()
 	whole := v.whole
-	ids, brokers, changed, err := v.brokers(ctx, old, whole)
-	if err != nil {
-		v.watcher.Signal()
-		return Changes{}, err
+	ids := listedIDs{v.ids, v.idsVersion, v.idsCreated}
+	if v.due(idsPath) {
+		if ids, next.Brokers, changes.Brokers, err = v.brokers(ctx, v.Cluster(), whole); err != nil {
+			return Changes{}, err
+		}
 	}
-	next.Brokers, changes.Brokers = brokers, changed
-	seen, names, err := v.topics(ctx, &next, whole)
-	if err != nil {
-		v.watcher.Signal()
-		return Changes{}, err
+	seen := v.seen
+	if v.due(changesPath) {
+		if seen, changes.Topics, err = v.topics(ctx, &next, whole); err != nil {
+			return Changes{}, err
+		}
 	}
-	changes.Topics = names
 	v.ids, v.idsVersion, v.idsCreated = ids.ids, ids.version, ids.created
 	v.seen, v.whole = seen, false
 	v.cluster.Store(&next)
 	return changes, nil
+}
+
+// due reports whether the children of a node may differ from what they were.
+func (v *View) due(path string) bool {
+	return v.whole || v.behind || !v.watcher.quiet(childrenWatch(path))
 }
 
 type listedIDs struct {
@@ -234,8 +247,9 @@ func (v *View) list(ctx context.Context, path string) (names []string, stat *zk.
 
 // childrenW is children with a watch of w, which reports zk.ErrNoNode.
 func (s *Session) childrenW(ctx context.Context, w *Watcher, path string) (names []string, stat *zk.Stat, err error) {
+	watch := childrenWatch(path)
 	err = s.read(ctx, path, func(path string) error {
-		return w.watched("children "+path, func() (fires <-chan zk.Event, err error) {
+		return w.watched(watch, func() (fires <-chan zk.Event, err error) {
 			names, stat, fires, err = s.conn.ChildrenW(path)
 			return fires, err
 		}, func() (err error) {
@@ -245,6 +259,8 @@ func (s *Session) childrenW(ctx context.Context, w *Watcher, path string) (names
 	})
 	return names, stat, err
 }
+
+func childrenWatch(path string) string { return "children " + path }
 
 // dataW reads a node with a watch of w, also of one that is not there.
 func (s *Session) dataW(ctx context.Context, w *Watcher, path string) (data []byte, found bool, err error) {

@@ -53,6 +53,13 @@ func (w *Watcher) arm(name string) bool {
 	return true
 }
 
+// quiet reports whether the watch of that name is set and has not fired: nothing has changed since it was.
+func (w *Watcher) quiet(name string) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.armed[name]
+}
+
 func (w *Watcher) disarm(name string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -72,7 +79,7 @@ func (w *Watcher) await(name string, fires <-chan zk.Event) {
 
 // watched makes a call with a watch where there is none yet, and without one where there is.
 func (w *Watcher) watched(name string, with func() (<-chan zk.Event, error), without func() error) error {
-	if w == nil || !w.arm(name) {
+	if w == nil || !w.arm(name) { // somebody has set it already
 		return without()
 	}
 	fires, err := with()
