@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"logkit/lib/record"
+	"logkit/lib/segment"
 	"logkit/lib/vfs"
 	"logkit/lib/vfs/crashfs"
 )
@@ -64,9 +66,12 @@ func (m *machine) run(steps []func() error) error {
 	return nil
 }
 
-// liveOn: after all that may happen to it a log must be able to go on.
+// liveOn: after all that may happen to it each batch must be found, and the log must be able to go on.
 func (m *machine) liveOn() {
 	m.t.Helper()
+	for _, b := range m.written[m.from(m.start):] {
+		m.must(m.read(max(m.start, b.h.BaseOffset), 1))
+	}
 	m.must(m.run([]func() error{m.add(true, 1), m.add(false, 1), m.reopen, m.add(true, 2), m.add(true, 2)}))
 }
 
@@ -282,23 +287,52 @@ func TestFlushCoversWhatCameBefore(t *testing.T) {
 	}
 }
 
-// TestAppendAfterRefusedRoll: a segment could not be begun, and the deletion of what had been made of it was not durable
-// when the power failed. What was appended meanwhile is all there.
+// TestAppendAfterRefusedRoll: a segment could not be begun. What was appended meanwhile is all there, also when the power
+// failed before the deletion of what had been made of it was durable.
 func TestAppendAfterRefusedRoll(t *testing.T) {
 	for seed := range uint64(40) {
-		m := newLife(t)
+		m := newMachine(&quiet{T: t}, Options{SegmentBytes: 600, FlushInterval: time.Hour}, 1)
 		m.must(m.run([]func() error{m.add(true, 1), m.add(true, 1)}))
 		m.fsys.Fail(crashfs.OpSyncDir, logPath, 3, syscall.EMFILE) // two are for the indexes
-		err := m.add(true, 9)()
+		err := m.add(true, 30)()
 		if !vfs.IsNoDescriptor(err) {
 			t.Fatalf("append of a batch that does not fit: %v, want EMFILE", err)
 		}
-		m.must(m.run([]func() error{m.add(true, 1), m.add(false, 1)}))
-		m.crash(crashfs.PowerLoss, seed)
+		m.must(m.run([]func() error{m.add(true, 1), m.add(false, 1)})) // these do fit
+		if seed == 0 {
+			m.must(m.run([]func() error{m.add(true, 30), m.reopen}))
+		} else {
+			m.crash(crashfs.PowerLoss, seed)
+		}
 		m.liveOn()
 		m.close()
 		if t.Failed() {
 			t.Fatalf("seed %d", seed)
 		}
 	}
+}
+
+// TestReadOnFullDisk: indexes that are missing are not needed on the disk to read.
+func TestReadOnFullDisk(t *testing.T) {
+	m := newLife(t)
+	m.must(m.run([]func() error{m.add(true, 3), m.add(true, 3), m.add(true, 3), m.reopen}))
+	list, err := m.fsys.ReadDir(logPath)
+	m.must(err)
+	removed := 0
+	for _, entry := range list {
+		if ext := filepath.Ext(entry.Name()); ext == segment.IndexSuffix || ext == segment.TimeIndexSuffix {
+			m.must(m.fsys.Remove(filepath.Join(logPath, entry.Name())))
+			removed++
+		}
+	}
+	if removed < 4 {
+		t.Fatalf("%d indexes removed", removed)
+	}
+	m.fsys.SetCapacity(m.fsys.Used())
+	m.full = true
+	m.crash(crashfs.ProcessCrash, 1)
+	m.must(m.findTime(2))
+	m.fsys.SetCapacity(0)
+	m.liveOn()
+	m.close()
 }
