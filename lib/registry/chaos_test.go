@@ -30,6 +30,7 @@ type world struct {
 	server  *zkfake.Server
 	clients []client
 	busy    []bool // clients that have a call under way
+	acts    int    // begun so far
 	act     func(i int)
 }
 
@@ -42,10 +43,15 @@ func newWorld(t *testing.T, seed uint64, clients int) *world {
 		w.clients = append(w.clients, c)
 		chaos := zkfake.Chaos(seed*100+uint64(i), 12)
 		c.fake.SetFaults(func(call zkfake.Call) zkfake.Fault {
-			if other := w.r.IntN(clients); w.act != nil && !w.busy[other] && w.r.IntN(8) == 0 {
-				w.do(other)
+			other := w.r.IntN(clients)
+			if w.act == nil || w.busy[other] || w.r.IntN(6) > 0 {
+				return chaos(call)
 			}
-			return chaos(call)
+			if w.r.IntN(3) == 0 {
+				c.fake.Expire() // and what is under way is carried out in the next session, after what the other one does
+			}
+			w.do(other)
+			return zkfake.None
 		})
 	}
 	return w
@@ -53,6 +59,7 @@ func newWorld(t *testing.T, seed uint64, clients int) *world {
 
 func (w *world) do(i int) {
 	w.busy[i] = true
+	w.acts++
 	w.act(i)
 	w.busy[i] = false
 }
@@ -111,10 +118,14 @@ func TestNoHalfMadeTopic(t *testing.T) {
 			c, name := w.clients[i], []string{"a", "b"}[w.r.IntN(2)]
 			was, found, err := c.Topic(ctx, name)
 			must(t, err)
+			acts := w.acts
 			switch {
 			case !found:
 				made, err := c.CreateTopic(ctx, name, [][]int32{{1}, {2}}, map[string]string{"k": "v"})
 				w.allowed("create", err, registry.ErrTopicExists, registry.ErrTopicDeleted)
+				if errors.Is(err, registry.ErrTopicExists) && acts == w.acts {
+					t.Fatalf("topic %s exists, which nobody else has made: %v", name, err)
+				}
 				if err == nil {
 					if ids[made.ID] != "" {
 						t.Fatalf("id %s was given twice", made.ID)
@@ -132,6 +143,9 @@ func TestNoHalfMadeTopic(t *testing.T) {
 			case w.r.IntN(2) == 0:
 				_, err := c.AddPartitions(ctx, was, [][]int32{{1}, {3}})
 				w.allowed("add", err, registry.ErrPartitions, registry.ErrNoTopic, registry.ErrTopicDeleted)
+				if errors.Is(err, registry.ErrPartitions) && acts == w.acts {
+					t.Fatalf("topic %s has other partitions, which nobody else has made: %v", name, err)
+				}
 			default:
 				err := c.ChangeSettings(ctx, name, func(s map[string]string) error { s["n"] = fmt.Sprint(w.r.Int()); return nil })
 				w.allowed("set", err, registry.ErrNoTopic, registry.ErrTopicDeleted)
@@ -312,7 +326,12 @@ func (g *groupWorld) act(ctx context.Context, i int) {
 		}
 	case g.r.IntN(4) == 0:
 		delete(m.owned, p)
-		g.allowed("release", m.group.Release(ctx, m.lease, o, g.next), registry.ErrNotOwner)
+		session, acts := g.clients[i].fake.SessionID(), g.acts
+		err := m.group.Release(ctx, m.lease, o, g.next)
+		g.allowed("release", err, registry.ErrNotOwner)
+		if err != nil && g.last[p] == o && acts == g.acts && session == m.lease.ID() && session == g.clients[i].fake.SessionID() {
+			g.t.Fatalf("client %d is not the owner of what nobody else has claimed: %v", i, err)
+		}
 	case g.r.IntN(6) == 0:
 		g.resets++
 		g.allowed("reset", m.group.Reset(ctx, g.topic, map[int32]int64{p: g.next}, true), registry.ErrTerm)

@@ -90,6 +90,26 @@ func TestOwnership(t *testing.T) {
 	})
 }
 
+// KAFKA-1387: a node of the same name and text, of an earlier session, is about to vanish.
+func TestStaleOwnerIsNotTakenForOwn(t *testing.T) {
+	both(t, func(t *testing.T, target target) {
+		ctx, made := background(t), topic(t, target.planted(t), "T", 1)
+		before := join(t, target, "g", "one")
+		get[*registry.Owned](t)(before.claim(ctx, made, 0, nil))
+		must(t, before.Leave(ctx, before.lease, "one"))
+		after := join(t, target, "g", "one")
+		w := registry.NewWatcher()
+		defer w.Close()
+		var owned *registry.OwnedError
+		if _, err := after.claim(ctx, made, 0, w); !errors.As(err, &owned) || owned.Owner != "one-0" {
+			t.Fatalf("claimed what an earlier session holds: %v", err)
+		}
+		before.Session.Close()
+		<-w.Dirty()
+		get[*registry.Owned](t)(after.claim(ctx, made, 0, w))
+	})
+}
+
 func TestMembers(t *testing.T) {
 	both(t, func(t *testing.T, target target) {
 		ctx := background(t)

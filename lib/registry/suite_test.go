@@ -83,6 +83,9 @@ func TestRegistration(t *testing.T) {
 		go func() { registered <- two.RegisterBroker(ctx, second, b) }()
 		one.Close()
 		must(t, <-registered)
+		if again, found, err := two.Broker(ctx, 7); err != nil || !found || again != b {
+			t.Errorf("registered again: %+v, %v, %v", again, found, err)
+		}
 		must(t, two.UnregisterBroker(ctx, second, 7))
 		if all := get[[]registry.Broker](t)(two.Brokers(ctx)); len(all) > 0 {
 			t.Errorf("%+v", all)
