@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"slices"
-	"strings"
+	"os"
 	"testing"
 	"time"
 
@@ -19,36 +17,49 @@ import (
 // the disk. Whatever was told to be so is so after the next start: the identity, topics made and deleted, settings, and
 // every record that was visible.
 func TestCrashAtEveryCall(t *testing.T) {
+	seeds := uint64(1)
+	if os.Getenv("LOGKIT_SOAK") != "" {
+		seeds = 50
+	}
 	for _, mode := range []crashfs.Mode{crashfs.ProcessCrash, crashfs.PowerLoss} {
 		t.Run(mode.String(), func(t *testing.T) {
-			for n := 1; ; n++ {
-				w := newWorld(t)
-				w.fsys.StopAt(n)
-				err := w.run(w.life())
-				if err == nil {
-					w.fsys.StopAt(0)
-					w.close()
-					if n < 200 {
-						t.Errorf("a whole life has %d calls", n)
-					}
-					return
+			for seed := range seeds {
+				n := 1
+				for crashOnce(t, mode, seed, n) {
+					n++
 				}
-				if !errors.Is(err, crashfs.ErrCrashed) {
-					t.Fatalf("call %d: %v", n, err)
-				}
-				w.crash(mode, uint64(n))
-				// What the one process has seen, and not made durable, must be so for the next one too.
-				w.crash(crashfs.PowerLoss, uint64(n))
-				if err := w.run(w.afterlife()); err != nil {
-					t.Fatalf("crash at call %d, then: %v", n, err)
-				}
-				w.close()
-				if t.Failed() {
-					t.Fatalf("crash at call %d", n)
+				if n < 200 {
+					t.Errorf("a whole life has %d calls", n)
 				}
 			}
 		})
 	}
+}
+
+// crashOnce crashes a life in its n-th call, and tells whether there are so many.
+func crashOnce(t *testing.T, mode crashfs.Mode, seed uint64, n int) bool {
+	w := newWorld(t)
+	defer w.close()
+	w.fsys.StopAt(n)
+	err := w.run(w.life())
+	if err == nil {
+		w.fsys.StopAt(0)
+		return false
+	}
+	if !errors.Is(err, crashfs.ErrCrashed) {
+		t.Fatalf("call %d: %v", n, err)
+	}
+	seed = seed<<16 + uint64(n)
+	w.crash(mode, seed)
+	// What one process has seen, and not made durable, must be so for the next one too.
+	w.crash(crashfs.PowerLoss, seed)
+	if err := w.run(w.afterlife()); err != nil {
+		t.Fatalf("crash at call %d, then: %v", n, err)
+	}
+	if t.Failed() {
+		t.Fatalf("crash at call %d, seed %d", n, seed)
+	}
+	return true
 }
 
 // world is a data directory, the file system that it is on, and what its user has been told.
@@ -124,7 +135,7 @@ func (w *world) afterlife() []func() error {
 	}
 }
 
-// run takes steps until one fails. While a step runs nothing is known of the topic that it changes.
+// run takes steps until one fails.
 func (w *world) run(steps []func() error) error {
 	for _, step := range steps {
 		if err := step(); err != nil {
@@ -315,87 +326,4 @@ func (r *records) end() int64 {
 		return r.list[n-1].id + 1
 	}
 	return 0
-}
-
-// check compares what has been told with what is there, and takes note of what a crash has taken.
-func (w *world) check() {
-	w.t.Helper()
-	if id := w.dir.ClusterID(); id != w.cluster {
-		w.t.Errorf("cluster %s, it was %s", id, w.cluster)
-	}
-	for _, topic := range w.dir.Topics() {
-		for number := range topic.Partitions {
-			if _, ok := w.dir.Log(topic.Name, number); !ok {
-				w.t.Errorf("topic %s has %d partitions, and not number %d", topic.Name, topic.Partitions, number)
-			}
-		}
-	}
-	for name, known := range w.topics {
-		topic, ok := w.dir.Topic(name)
-		if ok == known.deleted || topic.Partitions < known.partitions && !known.deleted {
-			w.t.Errorf("topic %s: there %v, %d partitions; deleted was %v, %d", name, ok, topic.Partitions, known.deleted, known.partitions)
-		}
-		if got := w.dir.Settings(name)["retention.ms"]; got != known.setting && !known.deleted {
-			w.t.Errorf("topic %s: retention %q, want %q", name, got, known.setting)
-		}
-		for number, log := range known.logs {
-			if !known.deleted {
-				w.checkLog(name, number, log)
-			}
-		}
-	}
-}
-
-func (w *world) checkLog(topic string, number int32, known *records) {
-	w.t.Helper()
-	log, ok := w.dir.Log(topic, number)
-	if !ok {
-		w.t.Errorf("%s-%d is missing", topic, number)
-		return
-	}
-	p := log.Positions()
-	if p.Start != known.start && p.Start != known.wanted {
-		w.t.Errorf("%s-%d: start %d, want %d or %d", topic, number, p.Start, known.start, known.wanted)
-	}
-	if p.HighWatermark < known.high {
-		w.t.Errorf("%s-%d: high watermark %d, it was %d", topic, number, p.HighWatermark, known.high)
-	}
-	known.start = max(known.start, p.Start)
-	known.high = p.HighWatermark
-	// A crash takes what was not visible, from some batch on.
-	known.list = slices.DeleteFunc(known.list, func(r stored) bool { return r.id >= p.HighWatermark })
-	want := slices.DeleteFunc(slices.Clone(known.list), func(r stored) bool { return r.id < p.Start })
-	if got := w.read(log); !slices.Equal(got, want) {
-		w.t.Errorf("%s-%d: %d records are there, %d were: %v", topic, number, len(got), len(want), got)
-	}
-}
-
-// read returns all records from the start of a log.
-func (w *world) read(log *commitlog.Log) (list []stored) {
-	w.t.Helper()
-	p := log.Positions()
-	var it record.Iterator
-	for id := p.Start; id < p.HighWatermark; {
-		s, err := log.Read(id, 1)
-		if err != nil {
-			w.t.Fatal(err)
-		}
-		if s.Handle == nil {
-			w.t.Fatalf("nothing at %d, below the high watermark %d", id, p.HighWatermark)
-		}
-		data := make([]byte, s.Len)
-		if _, err := s.Handle.ReadAt(data, s.Pos); err != nil && err != io.EOF {
-			w.t.Fatal(err)
-		}
-		s.Release()
-		if err := it.Reset(data); err != nil {
-			w.t.Fatal(err)
-		}
-		for r := (record.Record{}); it.Next(&r); id = r.Offset + 1 {
-			if r.Offset >= p.Start {
-				list = append(list, stored{r.Offset, strings.Clone(string(r.Value))})
-			}
-		}
-	}
-	return list
 }
