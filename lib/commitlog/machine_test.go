@@ -151,7 +151,6 @@ func (m *machine) saveStart(start int64) error {
 
 // open opens the log as a data directory does: what is remembered of an orderly end is forgotten first.
 func (m *machine) open() error {
-	m.fsys.DropCaches() // what a failed sync has given up is not there any more
 	m.env.FS, m.env.Files = m.fsys, segment.NewFiles(m.fsys, 2)
 	if err := m.fsys.SyncDir(dataPath); err != nil {
 		return err

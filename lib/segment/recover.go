@@ -64,6 +64,8 @@ func (w *Writer) recover(recoveryPoint int64) (Recovery, error) {
 	}
 	known, pos := w.knownEntries(recoveryPoint, size)
 	w.index = newIndexBuilder(w.env, w.base, known)
+	// After a failed sync the kernel shows pages that never reached the disk; the sync of a recovery would not write them.
+	w.file.DropCache(pos)
 	k := newWalker(w.LogPath(), w.file, pos, size, w.base)
 	k.buf = make([]byte, 0, min(max(size-pos, 0), 1<<20)) // its own: not freed
 	for {

@@ -41,6 +41,10 @@ func (f osFile) Sync() error {
 	}
 }
 
+func (f osFile) DropCache(from int64) {
+	unix.Fadvise(int(f.Fd()), from, 0, unix.FADV_DONTNEED) // an advice: its failure changes nothing
+}
+
 func open(name string, flag int) (File, error) {
 	f, err := os.OpenFile(name, flag, 0o644)
 	if err != nil {

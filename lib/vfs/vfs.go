@@ -28,6 +28,10 @@ type File interface {
 	// Sync makes the contents and the length durable (fdatasync). After an error nothing is known about what was
 	// written since the last good Sync: the kernel may have dropped it. Callers must not write on and sync again.
 	Sync() error
+	// DropCache asks that the bytes from the given position on be read from the disk again, not from memory. What was
+	// written and not synced stays. It shows what a failed Sync has given up, which the kernel may go on to show as if it
+	// were there; a file system that cannot do it does nothing.
+	DropCache(from int64)
 }
 
 // FS is a file system. Paths are absolute or relative to the process; no method creates missing parents except MkdirAll.

@@ -58,6 +58,13 @@ func (h *handle) Close() error {
 	return nil
 }
 
+// DropCache drops the cache of the whole file: what is given up is given up wherever it is.
+func (h *handle) DropCache(int64) {
+	h.fs.mu.Lock()
+	defer h.fs.mu.Unlock()
+	h.node.data = h.node.cached()
+}
+
 func (h *handle) Size() (int64, error) {
 	return call(h.fs, OpStat, h.name, func() (int64, error) {
 		return int64(len(h.node.data)), h.usable(false)
