@@ -78,6 +78,7 @@ func TestScripts(t *testing.T) {
 			"waitfile":   waitFile,
 			"waitline":   waitLine,
 			"signal":     signalCommand,
+			"corrupt":    corruptCommand,
 		},
 	})
 }

@@ -2,6 +2,7 @@ package inspect
 
 import (
 	"bufio"
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -10,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"logkit/lib/record"
 	"logkit/lib/vfs"
 )
 
@@ -61,7 +63,11 @@ func (in *Inspector) Path(path string) error {
 	}
 	defer file.Close()
 	if f.Kind == UnknownFile {
-		if err := sniff(f, io.NewSectionReader(file, 0, min(f.Size, sniffSize))); err != nil {
+		start, err := io.ReadAll(io.NewSectionReader(file, 0, min(f.Size, sniffSize)))
+		if err == nil {
+			err = sniff(f, start)
+		}
+		if err != nil {
 			return fmt.Errorf("%s: %w", path, err)
 		}
 	}
@@ -98,12 +104,21 @@ func (in *Inspector) againstLog(f *File, file vfs.File) error {
 func (in *Inspector) Stream(name string, r io.Reader) error {
 	f := &File{Path: name, Base: -1, Size: -1, Format: anyLog}
 	b := bufio.NewReaderSize(r, sniffSize)
-	start, err := b.Peek(sniffSize)
-	if err != nil && err != io.EOF {
-		return err
-	}
-	if err := sniff(f, strings.NewReader(string(start))); err != nil {
-		return fmt.Errorf("%s: %w", name, err)
+	// No more is waited for than it takes to be sure: the stream may come slowly.
+	for n := 64; ; n = min(2*n, sniffSize) {
+		start, err := b.Peek(n)
+		if err != nil && err != io.EOF {
+			return err
+		}
+		if certain(f, start) {
+			break
+		}
+		if err == io.EOF || n == sniffSize {
+			if err := sniff(f, start); err != nil {
+				return fmt.Errorf("%s: %w", name, err)
+			}
+			break
+		}
 	}
 	return in.scan(f, b, new(Order), nil)
 }
@@ -123,14 +138,25 @@ func (in *Inspector) open(f *File) (vfs.File, error) {
 // sniffSize is how many bytes at most are looked at to find out what a file without a telling name is.
 const sniffSize = 1 << 20
 
+// certain tells whether a log begins with b, because its first batch checks.
+func certain(f *File, b []byte) bool {
+	for _, format := range []Format{anyLog, Format07} {
+		h, err := parseHead(b, format)
+		if err == nil && h.size <= int64(len(b)) && h.sum(b[:h.size]) == h.crc && (format == anyLog || h.size > record.HeaderSize07) {
+			f.Kind, f.Format = LogFile, format
+			return true
+		}
+	}
+	return false
+}
+
 // sniff finds out what a file is from its beginning: a log when a batch in it checks, or when it begins like one.
-func sniff(f *File, start io.ReadSeeker) error {
-	b, err := io.ReadAll(io.LimitReader(start, sniffSize))
-	if err != nil {
-		return err
+func sniff(f *File, b []byte) error {
+	if certain(f, b) {
+		return nil
 	}
 	first := func(format Format) (at int64) {
-		s := NewScanner(strings.NewReader(string(b)), ScanOptions{Base: -1, Size: -1, Format: format})
+		s := NewScanner(bytes.NewReader(b), ScanOptions{Base: -1, Size: -1, Format: format})
 		for {
 			item, err := s.Next()
 			if err != nil {
@@ -141,12 +167,12 @@ func sniff(f *File, start io.ReadSeeker) error {
 			}
 		}
 	}
-	at, at07 := first(anyLog), first(Format07)
-	_, err = parseHead(b, anyLog)
+	at07 := first(Format07)
+	_, err := parseHead(b, anyLog)
 	switch {
-	case at == 0 || at > 0 && at07 != 0:
 	case at07 == 0:
 		f.Format = Format07
+	case first(anyLog) > 0:
 	case err == nil && looksLikeHead(b): // a batch that is damaged, or longer than what was read
 	default:
 		return ErrNotSegment

@@ -80,6 +80,9 @@ func (s *Salvage) takeBack() {
 	s.undo.ok = false
 	s.Batches--
 	s.Left++
+	if s.size == 0 {
+		s.Abort() // the file is named after it
+	}
 }
 
 func (s *Salvage) begin(b *Batch) error {

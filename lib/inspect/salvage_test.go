@@ -126,6 +126,9 @@ func TestSalvageLeavesOut(t *testing.T) {
 		{"what was there before", func(log []byte, s []int64) []byte { return slices.Insert(log, int(s[5]), log[s[3]:s[5]]...) }, 10, 2, false},
 		{"an id too small", func(log []byte, s []int64) []byte { return moved(log, s, 4, 1) }, 9, 1, false},
 		{"an id too large", func(log []byte, s []int64) []byte { return moved(log, s, 4, 1<<30) }, 9, 1, false},
+		{"the first id too large", func(log []byte, s []int64) []byte { return moved(log, s, 0, 1<<40) }, 9, 1, false},
+		{"the first id too large, Kafka", func(log []byte, s []int64) []byte { return moved(log, s, 0, 1<<40) }, 9, 1, true},
+		{"an id far too large, Kafka", func(log []byte, s []int64) []byte { return moved(log, s, 4, 1<<40) }, 9, 1, true},
 		{"an id too large, Kafka", func(log []byte, s []int64) []byte { return moved(log, s, 4, 1<<30) }, 9, 1, true},
 	} {
 		t.Run(row.name, func(t *testing.T) {
