@@ -105,20 +105,21 @@ func (in *Inspector) Stream(name string, r io.Reader) error {
 	f := &File{Path: name, Base: -1, Size: -1, Format: anyLog}
 	b := bufio.NewReaderSize(r, sniffSize)
 	// No more is waited for than it takes to be sure: the stream may come slowly.
-	for n := 64; ; n = min(2*n, sniffSize) {
-		start, err := b.Peek(n)
-		if err != nil && err != io.EOF {
-			return err
-		}
-		if certain(f, start) {
-			break
-		}
-		if err == io.EOF || n == sniffSize {
-			if err := sniff(f, start); err != nil {
-				return fmt.Errorf("%s: %w", name, err)
+	for _, format := range []Format{Format07, anyLog} {
+		start, _ := b.Peek(maxHead)
+		if h, err := parseHead(start, format); err == nil && h.size <= sniffSize {
+			start, _ = b.Peek(int(h.size))
+			if certain(f, start) {
+				return in.scan(f, b, new(Order), nil)
 			}
-			break
 		}
+	}
+	start, err := b.Peek(sniffSize)
+	if err != nil && err != io.EOF {
+		return err
+	}
+	if err := sniff(f, start); err != nil {
+		return fmt.Errorf("%s: %w", name, err)
 	}
 	return in.scan(f, b, new(Order), nil)
 }
