@@ -7,16 +7,36 @@ import (
 	"logkit/lib/segment"
 )
 
-// SyncLimit bounds how many flushes run at the same time in all logs that share it. Whoever finds no place waits, and
-// what is appended to his log meanwhile goes with his flush.
-type SyncLimit struct{ places chan struct{} }
+// SyncLimit bounds how many flushes run at the same time in all logs that share it. Whoever finds no place waits his
+// turn, and what is appended to his log meanwhile goes with his flush: with thousands of busy logs records become visible
+// later, instead of thousands of syncs a second.
+type SyncLimit struct {
+	places chan struct{}
+	late   func(waited time.Duration)
+}
 
-// NewSyncLimit allows n flushes at a time.
-func NewSyncLimit(n int) *SyncLimit { return &SyncLimit{places: make(chan struct{}, n)} }
+// lateAfter is how long a flush may wait for its turn before that is worth a word.
+const lateAfter = time.Second
+
+// NewSyncLimit allows n flushes at a time. late, if not nil, is told, from any goroutine, of a flush that has waited for
+// more than a second.
+func NewSyncLimit(n int, late func(waited time.Duration)) *SyncLimit {
+	return &SyncLimit{places: make(chan struct{}, n), late: late}
+}
 
 func (s *SyncLimit) acquire() {
-	if s != nil {
-		s.places <- struct{}{}
+	if s == nil {
+		return
+	}
+	select {
+	case s.places <- struct{}{}:
+		return
+	default:
+	}
+	began := time.Now()
+	s.places <- struct{}{}
+	if waited := time.Since(began); waited > lateAfter && s.late != nil {
+		s.late(waited)
 	}
 }
 

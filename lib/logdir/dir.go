@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -64,8 +65,19 @@ func (o Options) withDefaults() Options {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	o.Log.Syncs = commitlog.NewSyncLimit(o.Syncs)
+	o.Log.Syncs = commitlog.NewSyncLimit(o.Syncs, sayLate(o.Logger))
 	return o
+}
+
+// sayLate says that flushes wait for their turn, once a minute at most.
+func sayLate(logger *slog.Logger) func(time.Duration) {
+	var next atomic.Int64 // when it may be said again, in Unix ns
+	return func(waited time.Duration) {
+		now := time.Now()
+		if at := next.Load(); now.UnixNano() >= at && next.CompareAndSwap(at, now.Add(time.Minute).UnixNano()) {
+			logger.Warn("flushes wait for their turn, records become visible late", "waited", waited)
+		}
+	}
 }
 
 // Dir is an open data directory. All methods may be called from several goroutines.
