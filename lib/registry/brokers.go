@@ -28,7 +28,7 @@ type BrokerIDError struct {
 
 func (e *BrokerIDError) Error() string {
 	if e.Live {
-		return fmt.Sprintf("broker id %d is in use by %s:%d, with another data directory", e.ID, e.Owner.Host, e.Owner.Port)
+		return fmt.Sprintf("broker id %d is in use by %s:%d, of incarnation %q", e.ID, e.Owner.Host, e.Owner.Port, e.Owner.Incarnation)
 	}
 	return fmt.Sprintf("broker id %d belongs to another data directory, of incarnation %s", e.ID, e.Owner.Incarnation)
 }
@@ -127,7 +127,7 @@ func (s *Session) assignedTo(ctx context.Context, id int32) (incarnation string,
 	return incarnation, at(assignedTo(id), err)
 }
 
-// RegisterBroker says that the broker is there, for as long as the session of the lease lasts. When the same data
+// RegisterBroker says that the broker is there, for as long as the session of the lease lasts; Close ends it at once. When the same data
 // directory is still registered by an earlier session, it waits for that one to end, at most two session timeouts.
 // *BrokerIDError: another directory is registered, or that wait was in vain. ErrExpired: register again with another lease.
 func (s *Session) RegisterBroker(ctx context.Context, lease *Lease, b Broker) error {
@@ -200,41 +200,14 @@ func (s *Session) registered(ctx context.Context, lease *Lease, b Broker) (done 
 	if stat.EphemeralOwner != lease.session {
 		return false, gone, nil
 	}
-	if owner.Host == b.Host && owner.Port == b.Port {
-		return true, nil, s.held(lease)
+	if owner.Host != b.Host || owner.Port != b.Port { // of this very process
+		return false, nil, &BrokerIDError{ID: b.ID, Owner: owner, Live: true}
 	}
-	err = s.read(ctx, path, func(path string) error { // the listener has moved
-		return s.holds(lease, func() error { _, err := s.conn.Set(path, b.encode(), stat.Version); return err })
-	})
-	if errors.Is(err, zk.ErrNoNode) || errors.Is(err, zk.ErrBadVersion) {
-		return false, fired, nil
-	}
-	return err == nil, nil, err
+	return true, nil, s.held(lease)
 }
 
 // fired is a watch that has fired.
 var fired = func() <-chan zk.Event { c := make(chan zk.Event); close(c); return c }()
-
-// UnregisterBroker takes the registration of this session away; another's stays.
-func (s *Session) UnregisterBroker(ctx context.Context, lease *Lease, id int32) error {
-	return s.removeOwn(ctx, lease, brokerPath(id))
-}
-
-// removeOwn deletes an ephemeral node if it is this session's.
-func (s *Session) removeOwn(ctx context.Context, lease *Lease, path string) error {
-	return s.read(ctx, path, func(path string) error {
-		found, stat, err := s.conn.Exists(path)
-		if err != nil || !found || stat.EphemeralOwner != lease.session {
-			return err
-		}
-		// In a session nobody else makes this node, so that it cannot be another one by now.
-		err = s.conn.Delete(path, stat.Version)
-		if errors.Is(err, zk.ErrNoNode) {
-			return nil
-		}
-		return err
-	})
-}
 
 // Broker reads one registration.
 func (s *Session) Broker(ctx context.Context, id int32) (b Broker, found bool, err error) {

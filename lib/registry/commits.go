@@ -173,7 +173,11 @@ func (g *Group) Release(ctx context.Context, lease *Lease, o *Owned, offset int6
 		var reset *ResetError
 		switch {
 		case errors.Is(c.Err, ErrNotOwner) && unknown:
-			return nil // released, or taken away
+			data, _, _, err := g.s.find(ctx, g.offset(o.Topic.Name, o.Partition))
+			if now, bad := decodeOffset(data); err == nil && bad == nil && now == offset {
+				return nil // released, it was
+			}
+			return errors.Join(ErrNotOwner, err) // taken away before it was, as far as one can tell
 		case errors.As(c.Err, &reset):
 			offset = reset.Offset
 		case c.Err != nil:

@@ -65,7 +65,9 @@
 // A request whose connection broke may have been carried out. Everything here finds out: it waits for the server (sync)
 // and looks, at the session that owns an ephemeral node, the token in a node, the id of a topic, the version of an offset.
 // go-zookeeper may also carry out a request in a later session than it was made in; so what has to belong to a session
-// takes a Lease, and counts only if the session is the same before and after.
+// takes a Lease, and counts only if the session is the same before and after. Nor is a node removed for being this
+// session's: it may be another's, of version 0 again, when that is carried out. A version that every maker of such a
+// node raises goes with the removal: that of the offset, that of ids.
 //
 // # Limits
 //

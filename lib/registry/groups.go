@@ -87,7 +87,7 @@ func (g *Group) Join(ctx context.Context, lease *Lease, a Arbiter, m Member) err
 		m.Joined = time.Now()
 	}
 	path := g.member(m.ID)
-	ops := []any{g.s.opExists(g.term(a)), g.s.opCreate(path, m.encode(), zk.FlagEphemeral)}
+	ops := []any{g.s.opExists(g.term(a)), g.s.opSet(g.ids(), []byte{}, anyVersion), g.s.opCreate(path, m.encode(), zk.FlagEphemeral)}
 	p := g.s.pauses()
 	for {
 		var bad int
@@ -116,9 +116,27 @@ func (g *Group) Join(ctx context.Context, lease *Lease, a Arbiter, m Member) err
 	}
 }
 
-// Leave takes away what Join of this session has made.
+// Leave takes away what Join of this session has made. Every Join raises the version of the node above, so that nothing
+// is taken away that somebody of the same name has made after this session.
 func (g *Group) Leave(ctx context.Context, lease *Lease, id string) error {
-	return g.s.removeOwn(ctx, lease, g.member(id))
+	p := g.s.pauses()
+	for {
+		_, fence, found, err := g.s.find(ctx, g.ids())
+		if err != nil || !found {
+			return err
+		}
+		_, stat, found, err := g.s.find(ctx, g.member(id))
+		if err != nil || !found || stat.EphemeralOwner != lease.session {
+			return err
+		}
+		_, _, err = g.s.multi([]any{g.s.opCheck(g.ids(), fence.Version), g.s.opDelete(g.member(id), anyVersion)})
+		if err == nil || !isAny(err, []error{zk.ErrBadVersion, zk.ErrNoNode}) && !again(err) {
+			return err
+		}
+		if err := p.wait(ctx); err != nil {
+			return err
+		}
+	}
 }
 
 // Members reads the members that are there, sorted by name bytewise. With a watcher it becomes dirty when they change;

@@ -80,7 +80,7 @@ func (g *Group) Claim(ctx context.Context, lease *Lease, a Arbiter, t Topic, par
 				return nil, err
 			}
 		case errors.Is(err, ErrExpired):
-			g.disown(ctx, t.Name, partition, thread)
+			g.disown(ctx, t.Name, partition)
 			return nil, err
 		case errors.Is(err, zk.ErrNoNode): // a deletion of the topic that went half way
 			if err := g.plantTopic(ctx, t); err != nil {
@@ -183,13 +183,10 @@ func (c *claim) term(ctx context.Context, path string) error {
 }
 
 // disown removes an owner node that was made in a later session than the one it was meant for: that session's member
-// does not know of it, and nobody else could claim the partition.
-func (g *Group) disown(ctx context.Context, topic string, partition int32, thread string) {
-	path := g.owner(topic, partition)
-	session := g.s.conn.SessionID()
-	data, stat, found, err := g.s.find(ctx, path)
-	if err == nil && found && session != 0 && stat.EphemeralOwner == session && string(data) == thread {
-		g.s.conn.Delete(g.s.root+path, stat.Version) // what remains is found by Audit
+// does not know of it, and nobody else could claim the partition. What remains is found by Audit.
+func (g *Group) disown(ctx context.Context, topic string, partition int32) {
+	if session := g.s.conn.SessionID(); session != 0 {
+		g.abandon(ctx, session, topic, partition)
 	}
 }
 
@@ -202,10 +199,34 @@ func (g *Group) Audit(ctx context.Context, lease *Lease, topic string, known fun
 	}
 	for _, partition := range g.s.brokerIDs(names) {
 		if !known(partition) {
-			if err := g.s.removeOwn(ctx, lease, g.owner(topic, partition)); err != nil {
+			if err := g.abandon(ctx, lease.session, topic, partition); err != nil {
 				return err
 			}
 		}
 	}
 	return nil
+}
+
+// abandon removes an owner node of the session without committing. The session may end, and somebody else claim, before
+// the removal is carried out; his node has the same version, but the offset's version, read before, is another one then.
+func (g *Group) abandon(ctx context.Context, session int64, topic string, partition int32) error {
+	path := g.offset(topic, partition)
+	p := g.s.pauses()
+	for {
+		offset, fence, found, err := g.s.find(ctx, path)
+		if err != nil || !found {
+			return err
+		}
+		_, stat, found, err := g.s.find(ctx, g.owner(topic, partition))
+		if err != nil || !found || stat.EphemeralOwner != session {
+			return err
+		}
+		_, _, err = g.s.multi([]any{g.s.opSet(path, offset, fence.Version), g.s.opDelete(g.owner(topic, partition), anyVersion)})
+		if err == nil || !isAny(err, []error{zk.ErrBadVersion, zk.ErrNoNode}) && !again(err) {
+			return err
+		}
+		if err := p.wait(ctx); err != nil {
+			return err
+		}
+	}
 }

@@ -128,3 +128,62 @@ func TestRegistrationInALaterSessionDoesNotCount(t *testing.T) {
 	c.fake.SetFaults(nil)
 	must(t, c.RegisterBroker(background(t), lease(t, c.Session), b))
 }
+
+func TestClaimInALaterSessionLeavesNothingBehind(t *testing.T) {
+	target := twin(zkfake.New())
+	made := topic(t, target.planted(t), "T", 1)
+	m := join(t, target, "g", "one")
+	m.fake.SetFaults(func(call zkfake.Call) zkfake.Fault {
+		if call.Op == "multi" {
+			return zkfake.ExpireBefore
+		}
+		return zkfake.None
+	})
+	if _, err := m.claim(background(t), made, 0, nil); !errors.Is(err, registry.ErrExpired) {
+		t.Fatal(err)
+	}
+	if owners := get[map[int32]string](t)(m.Owners(background(t), "T")); len(owners) > 0 {
+		t.Errorf("nobody knows of %v", owners)
+	}
+}
+
+// The token of a change is gone when others follow before it is looked for. Then the topic's id tells.
+func TestCreationWithoutReplyIsFoundBehindOtherChanges(t *testing.T) {
+	server := zkfake.New()
+	one, two := twin(server).planted(t), twin(server).client(t)
+	lost := false
+	one.fake.SetFaults(func(call zkfake.Call) zkfake.Fault {
+		switch {
+		case call.Op == "multi" && !lost:
+			lost = true
+			return zkfake.LoseReply
+		case call.Op == "sync":
+			topic(t, two, "other", 1)
+		}
+		return zkfake.None
+	})
+	made := topic(t, one, "T", 1)
+	if now, found, err := two.Topic(background(t), "T"); err != nil || !found || now.ID != made.ID || !lost {
+		t.Errorf("%+v is %+v, %v", made, now, err)
+	}
+}
+
+// The removal of an own node may be carried out when the session is over and somebody else has the partition: with a
+// node of the same version.
+func TestRemovalInALaterSessionSparesTheOwnerSince(t *testing.T) {
+	target := twin(zkfake.New())
+	made := topic(t, target.planted(t), "T", 1)
+	one, two := join(t, target, "g", "one"), join(t, target, "g", "two")
+	get[*registry.Owned](t)(one.claim(background(t), made, 0, nil))
+	var since *registry.Owned
+	one.fake.SetFaults(func(call zkfake.Call) zkfake.Fault {
+		if call.Op == "multi" && since == nil {
+			one.fake.Expire()
+			since = get[*registry.Owned](t)(two.claim(background(t), made, 0, nil))
+		}
+		return zkfake.None
+	})
+	must(t, one.Audit(background(t), one.lease, "T", func(int32) bool { return false }))
+	must(t, two.commit(t, since, 5))
+	must(t, two.Recheck(background(t), two.lease, since))
+}
