@@ -13,9 +13,8 @@ import (
 // list prints a line for each batch.
 type list struct {
 	plain
-	s     *session
-	files int
-	last  string // file whose heading was printed
+	s    *session
+	last string // file whose heading was printed
 }
 
 func (l *list) aside() bool { return true }

@@ -16,8 +16,6 @@ type salvage struct {
 	s      *session
 	w      *inspect.Salvage
 	failed bool
-	format inspect.Format
-	ours   bool
 }
 
 func newSalvage(s *session) *salvage {
@@ -36,11 +34,10 @@ func (m *salvage) begin(f *inspect.File) error {
 	return nil
 }
 
-func (m *salvage) batch(f *inspect.File, b *inspect.Batch) error {
+func (m *salvage) batch(_ *inspect.File, b *inspect.Batch) error {
 	if m.failed {
 		return inspect.ErrSkip
 	}
-	m.format = b.Format
 	err := m.w.Add(b)
 	if err != nil {
 		m.failed = true

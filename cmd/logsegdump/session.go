@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"strings"
 
 	"logkit/lib/cli"
@@ -85,7 +87,7 @@ func (s *session) run(paths []string) error {
 		err := s.path(path)
 		switch {
 		case errors.Is(err, inspect.ErrNotSegment):
-			errs = append(errs, cli.WithHint(cli.WithCode(cli.ExitUsage, err), "a segment is named like 00000000000000000042.log"))
+			errs = append(errs, cli.WithHint(cli.WithCode(cli.ExitUsage, err), hintFor(path)))
 		case s.ctx.Err() != nil || errors.Is(err, cli.ErrStdoutClosed):
 			return errors.Join(err, context.Cause(s.ctx))
 		case err != nil:
@@ -118,15 +120,40 @@ func plural(n int, one string) string {
 	return fmt.Sprintf("%d %ss", n, one)
 }
 
+// hintFor is a next step for somebody who has named something that is no segment.
+func hintFor(path string) string {
+	if suffix := filepath.Ext(path); suffix == ".gz" || suffix == ".zst" || suffix == ".xz" {
+		return "it looks compressed: decompress it to standard input, " + map[string]string{".gz": "zcat", ".zst": "zstdcat", ".xz": "xzcat"}[suffix] +
+			" FILE | logsegdump -"
+	}
+	return "a segment is named like 00000000000000000042.log"
+}
+
 func (s *session) path(path string) error {
 	if path == "-" {
-		return s.in.Stream("-", &input{s: s, chunks: readAhead(s.ctx, s.env.Stdin)})
+		return s.stream("-", s.env.Stdin)
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return err
+	}
+	if !info.IsDir() && !info.Mode().IsRegular() { // a pipe, as the shell's <(COMMAND) gives
+		f, err := os.Open(path)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		return s.stream(path, f)
 	}
 	s.in.Entry = nil
-	if info, err := vfs.OS.Stat(path); err == nil && !info.IsDir() && !s.o.check && s.shows() {
+	if !info.IsDir() && s.shows() {
 		s.in.Entry = s.entry
 	}
 	return s.in.Path(path)
+}
+
+func (s *session) stream(name string, r io.Reader) error {
+	return s.in.Stream(name, &input{s: s, chunks: readAhead(s.ctx, r)})
 }
 
 // shows tells whether the entries of a file that is no log are printed.

@@ -238,9 +238,9 @@ func compare(a, b int64) int {
 	return 0
 }
 
-// dirs inspects a directory that has no files of a log itself.
+// dirs inspects a directory that has no files of a log itself. A data directory may be without a partition too.
 func (in *Inspector) dirs(path string, partitions []string) error {
-	if len(partitions) == 0 {
+	if _, err := in.FS.Stat(filepath.Join(path, "meta.properties")); err != nil && len(partitions) == 0 {
 		return fmt.Errorf("%s: %w", path, ErrNotSegment)
 	}
 	return in.partitions(partitions)

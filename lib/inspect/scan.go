@@ -230,10 +230,6 @@ func (s *Scanner) damage(h *head, cause error) error {
 		v.ID = s.w.pos + max(0, s.o.Base)
 	}
 	b := s.w.peek(maxHead)
-	least := s.o.Format.headSize(b)
-	if s.o.Format == Format07 {
-		least-- // of magic 0
-	}
 	switch {
 	case leadingZeros(b) == len(b):
 		s.zeros(v)

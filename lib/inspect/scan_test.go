@@ -35,10 +35,6 @@ func moved(log []byte, starts []int64, i int, base int64) []byte {
 	return log
 }
 
-func base(log []byte, starts []int64, i int) int64 {
-	return int64(binary.BigEndian.Uint64(log[starts[i]:]))
-}
-
 var damages = []damage{
 	{name: "whole", change: func(log []byte, _ []int64) []byte { return log }},
 	{name: "torn in a record", change: func(log []byte, _ []int64) []byte { return log[:len(log)-3] }, want: []Kind{TornTail}, at: 9, lost: 1},
