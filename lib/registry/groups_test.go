@@ -42,7 +42,7 @@ func (m member) commit(t testing.TB, o *registry.Owned, offset int64) error {
 }
 
 func TestOwnership(t *testing.T) {
-	both(t, func(t *testing.T, target target) {
+	all(t, func(t *testing.T, target target) {
 		ctx, made := background(t), topic(t, target.planted(t), "T", 1, 2)
 		one, two := join(t, target, "g", "one"), join(t, target, "g", "two")
 		w := registry.NewWatcher()
@@ -92,7 +92,7 @@ func TestOwnership(t *testing.T) {
 
 // KAFKA-1387: a node of the same name and text, of an earlier session, is about to vanish.
 func TestStaleOwnerIsNotTakenForOwn(t *testing.T) {
-	both(t, func(t *testing.T, target target) {
+	all(t, func(t *testing.T, target target) {
 		ctx, made := background(t), topic(t, target.planted(t), "T", 1)
 		before := join(t, target, "g", "one")
 		get[*registry.Owned](t)(before.claim(ctx, made, 0, nil))
@@ -111,7 +111,7 @@ func TestStaleOwnerIsNotTakenForOwn(t *testing.T) {
 }
 
 func TestMembers(t *testing.T) {
-	both(t, func(t *testing.T, target target) {
+	all(t, func(t *testing.T, target target) {
 		ctx := background(t)
 		target.planted(t)
 		one := join(t, target, "a/b", "one")
@@ -145,7 +145,7 @@ func TestMembers(t *testing.T) {
 }
 
 func TestKindOfGroupChangesOnlyWithoutMembers(t *testing.T) {
-	both(t, func(t *testing.T, target target) {
+	all(t, func(t *testing.T, target target) {
 		ctx, made := background(t), topic(t, target.planted(t), "T", 1)
 		one := join(t, target, "g", "one")
 		o := get[*registry.Owned](t)(one.claim(ctx, made, 0, nil))
@@ -193,7 +193,7 @@ func TestKindOfGroupChangesOnlyWithoutMembers(t *testing.T) {
 }
 
 func TestReset(t *testing.T) {
-	both(t, func(t *testing.T, target target) {
+	all(t, func(t *testing.T, target target) {
 		c, ctx := target.planted(t), background(t)
 		made := topic(t, c, "T", 1, 2)
 		one := join(t, target, "g", "one")
@@ -239,7 +239,7 @@ func TestReset(t *testing.T) {
 
 // A topic that is created again never meets the offsets of the one before.
 func TestOffsetsBelongToTheTopicTheyWereCommittedFor(t *testing.T) {
-	both(t, func(t *testing.T, target target) {
+	all(t, func(t *testing.T, target target) {
 		c, ctx := target.planted(t), background(t)
 		first := topic(t, c, "T", 1, 2)
 		idle := get[*registry.Group](t)(c.Group("idle"))

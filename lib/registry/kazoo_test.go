@@ -48,7 +48,7 @@ func TestKazooReadsTheTree(t *testing.T) {
 	}
 	target := realTarget(t)
 	ctx := background(t)
-	c, err := registry.Connect(registry.Options{Servers: []string{realServer.addr}, Chroot: target.root})
+	c, err := registry.Connect(registry.Options{Servers: []string{target.addr}, Chroot: target.root})
 	must(t, err)
 	defer c.Close()
 	must(t, c.Plant(ctx))
@@ -58,7 +58,7 @@ func TestKazooReadsTheTree(t *testing.T) {
 	o := get[*registry.Owned](t)(m.claim(ctx, made, 1, nil))
 	must(t, m.commit(t, o, 1<<40))
 
-	cmd := exec.Command("/usr/bin/python3", "-c", kazooReads, realServer.addr+target.root)
+	cmd := exec.Command("/usr/bin/python3", "-c", kazooReads, target.addr+target.root)
 	cmd.Stderr = os.Stderr
 	out, err := cmd.Output()
 	must(t, err)

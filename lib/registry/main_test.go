@@ -32,14 +32,16 @@ type client struct {
 // target is a server that the same expectations are held to.
 type target struct {
 	name string
+	addr string // "" for the twin
 	dial func(t testing.TB, options registry.Options) client
 	conn func(t testing.TB) registry.Conn // one of its own, with a session
 	root string                           // chroot of this test
 }
 
-// both runs f on the twin and on ZooKeeper itself.
-func both(t *testing.T, f func(t *testing.T, target target)) {
+// all runs f on the twin, on the server of this project, and on ZooKeeper itself.
+func all(t *testing.T, f func(t *testing.T, target target)) {
 	t.Run("twin", func(t *testing.T) { f(t, twin(zkfake.New())) })
+	t.Run("zkserver", func(t *testing.T) { f(t, ownTarget(t)) })
 	t.Run("zookeeper", func(t *testing.T) { f(t, realTarget(t)) })
 }
 

@@ -17,6 +17,7 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"logkit/lib/registry"
+	"logkit/lib/zkserver"
 )
 
 // Debian's packages, which the tests against the real server and the real clients need.
@@ -42,12 +43,26 @@ func realTarget(t testing.TB) target {
 	}
 	realServer.once.Do(func() { realServer.err = startReal() })
 	must(t, realServer.err)
+	return tcpTarget("zookeeper", realServer.addr)
+}
+
+// ownTarget is the server of lib/zkserver, one for each test.
+func ownTarget(t testing.TB) target {
+	t.Helper()
+	s, err := zkserver.Open(zkserver.Options{Dir: t.TempDir(), Listen: "127.0.0.1:0", TickTime: 200 * time.Millisecond, MaxSessionTimeout: 8 * time.Second})
+	must(t, err)
+	t.Cleanup(func() { must(t, s.Close()) })
+	return tcpTarget("zkserver", s.Addr().String())
+}
+
+func tcpTarget(name, addr string) target {
 	return target{
-		name: "zookeeper",
+		name: name,
+		addr: addr,
 		root: fmt.Sprintf("/test/%d", realServer.roots.Add(1)),
-		dial: dialReal,
+		dial: func(t testing.TB, options registry.Options) client { return dialTCP(t, addr, options) },
 		conn: func(t testing.TB) registry.Conn {
-			conn, events, err := zk.Connect([]string{realServer.addr}, 8*time.Second, zk.WithLogger(quiet{}), zk.WithLogInfo(false))
+			conn, events, err := zk.Connect([]string{addr}, 8*time.Second, zk.WithLogger(quiet{}), zk.WithLogInfo(false))
 			must(t, err)
 			t.Cleanup(conn.Close)
 			for e := range events {
@@ -64,12 +79,12 @@ type quiet struct{}
 
 func (quiet) Printf(string, ...any) {}
 
-// dialReal connects through a dialer that can be cut.
-func dialReal(t testing.TB, options registry.Options) client {
+// dialTCP connects through a dialer that can be cut.
+func dialTCP(t testing.TB, addr string, options registry.Options) client {
 	t.Helper()
 	cable := &cable{}
 	s, err := registry.NewSession(options, func(events func(zk.Event)) (registry.Conn, error) {
-		conn, _, err := zk.Connect([]string{realServer.addr}, options.SessionTimeout, zk.WithEventCallback(events),
+		conn, _, err := zk.Connect([]string{addr}, options.SessionTimeout, zk.WithEventCallback(events),
 			zk.WithLogger(quiet{}), zk.WithLogInfo(false), zk.WithDialer(cable.dial))
 		return conn, err
 	})

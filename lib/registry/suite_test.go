@@ -15,10 +15,10 @@ import (
 	"logkit/lib/registry/zkfake"
 )
 
-// What is expected here is expected on the twin and on ZooKeeper alike.
+// What is expected here is expected on the twin, the server of this project, and ZooKeeper alike.
 
 func TestCluster(t *testing.T) {
-	both(t, func(t *testing.T, target target) {
+	all(t, func(t *testing.T, target target) {
 		c, ctx := target.planted(t), background(t)
 		if id, err := c.ClusterID(ctx); err != nil || id != "" {
 			t.Fatalf("%q, %v", id, err)
@@ -36,7 +36,7 @@ func TestCluster(t *testing.T) {
 }
 
 func TestBrokerIDs(t *testing.T) {
-	both(t, func(t *testing.T, target target) {
+	all(t, func(t *testing.T, target target) {
 		c, ctx := target.planted(t), background(t)
 		must(t, c.TakeBrokerID(ctx, 1, "by-hand"))
 		must(t, c.TakeBrokerID(ctx, 1, "by-hand"))
@@ -57,7 +57,7 @@ func TestBrokerIDs(t *testing.T) {
 }
 
 func TestRegistration(t *testing.T) {
-	both(t, func(t *testing.T, target target) {
+	all(t, func(t *testing.T, target target) {
 		one, two, ctx := target.planted(t), target.client(t), background(t)
 		b := registry.Broker{ID: 7, Host: "h", Port: 9092, Incarnation: "one", Registered: time.UnixMilli(5).UTC()}
 		must(t, one.RegisterBroker(ctx, lease(t, one.Session), b))
@@ -102,7 +102,7 @@ func TestRegistration(t *testing.T) {
 }
 
 func TestSessionExpires(t *testing.T) {
-	both(t, func(t *testing.T, target target) {
+	all(t, func(t *testing.T, target target) {
 		one, two, ctx := target.planted(t), target.client(t), background(t)
 		first := lease(t, one.Session)
 		b := registry.Broker{ID: 7, Host: "h", Port: 9092, Incarnation: "one"}
@@ -142,7 +142,7 @@ func topic(t testing.TB, c client, name string, brokers ...int32) registry.Topic
 }
 
 func TestTopics(t *testing.T) {
-	both(t, func(t *testing.T, target target) {
+	all(t, func(t *testing.T, target target) {
 		c, ctx := target.planted(t), background(t)
 		made := get[registry.Topic](t)(c.CreateTopic(ctx, "T", [][]int32{{1}, {2}}, map[string]string{"retention.ms": "1000"}))
 		if _, err := c.CreateTopic(ctx, "T", [][]int32{{1}}, nil); !errors.Is(err, registry.ErrTopicExists) {
@@ -194,7 +194,7 @@ func TestTopics(t *testing.T) {
 }
 
 func TestTopicThatIsTooLargeForOneRequest(t *testing.T) {
-	both(t, func(t *testing.T, target target) {
+	all(t, func(t *testing.T, target target) {
 		c, ctx := target.planted(t), background(t)
 		many := get[[][]int32](t)(registry.Spread([]int32{1, 2, 3}, nil, 5000))
 		if _, err := c.CreateTopic(ctx, "T", many, nil); !errors.Is(err, registry.ErrTooLarge) {
@@ -217,7 +217,7 @@ func TestTopicThatIsTooLargeForOneRequest(t *testing.T) {
 }
 
 func TestViewReadsWhatChanged(t *testing.T) {
-	both(t, func(t *testing.T, target target) {
+	all(t, func(t *testing.T, target target) {
 		c, other, ctx := target.planted(t), target.client(t), background(t)
 		kept, gone := topic(t, c, "kept", 1), topic(t, c, "gone", 1)
 		view := other.Follow()
@@ -257,7 +257,7 @@ func TestViewReadsWhatChanged(t *testing.T) {
 
 // A broker that went and came back between two readings is in both lists.
 func TestViewSeesABrokerThatWasAwayForAMoment(t *testing.T) {
-	both(t, func(t *testing.T, target target) {
+	all(t, func(t *testing.T, target target) {
 		one, two, ctx := target.planted(t), target.client(t), background(t)
 		b := registry.Broker{ID: 7, Host: "h", Port: 1, Incarnation: "one"}
 		must(t, one.RegisterBroker(ctx, lease(t, one.Session), b))
