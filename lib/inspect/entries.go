@@ -2,8 +2,10 @@ package inspect
 
 import (
 	"bufio"
+	"encoding/binary"
 	"fmt"
 	"io"
+	"math"
 
 	"logkit/lib/index"
 )
@@ -51,6 +53,15 @@ func (e *entryReader) next() (b []byte, pos int64, err error) {
 		return nil, pos, e.drain()
 	}
 	return e.buf, pos, nil
+}
+
+// following returns the bytes of the entry behind the one that next has returned, nil when there is none.
+func (e *entryReader) following() []byte {
+	b, err := e.r.Peek(int(e.entry))
+	if err != nil || leadingZeros(b) == len(b) {
+		return nil
+	}
+	return b
 }
 
 // zerosNext tells whether the next entry is of zeros too, or missing.
@@ -105,13 +116,13 @@ type offsetCheck struct {
 	at      int64 // where the entry stands in the index
 	open    bool  // an entry waits for the batch that ends with its id
 	before  index.OffsetEntry
-	started bool
 	exact   bool // an entry has the last id of the very batch it points at, as logd writes it
 	trouble error
 }
 
 func newOffsetCheck(file string, r io.Reader, size, base int64, say func(*Verdict)) *offsetCheck {
 	c := &offsetCheck{entryReader: newEntryReader(file, r, size, index.OffsetEntrySize, say), base: base}
+	c.before = index.OffsetEntry{Last: base - 1, Position: -1}
 	c.read()
 	return c
 }
@@ -127,15 +138,27 @@ func (c *offsetCheck) read() {
 			return
 		}
 		e := decodeOffset(c.base, b)
-		if c.started && (e.Last <= c.before.Last || e.Position <= c.before.Position) || e.Last < c.base || e.Position < 0 {
-			c.complain(&Verdict{Kind: IndexOrder, Position: pos, End: c.pos,
-				Expected: fmt.Sprintf("behind id %d at position %d", c.before.Last, c.before.Position),
-				Found:    fmt.Sprintf("id %d at position %d", e.Last, e.Position)})
+		expected := ""
+		if !behindOffset(e, c.before) {
+			expected = fmt.Sprintf("behind id %d at position %d", c.before.Last, c.before.Position)
+		} else if b := c.following(); b != nil {
+			// When this one is out of order with what follows, and what follows is not with what came before, it is this one.
+			if n := decodeOffset(c.base, b); behindOffset(n, c.before) && !behindOffset(n, e) {
+				expected = fmt.Sprintf("before id %d at position %d", n.Last, n.Position)
+			}
+		}
+		if expected != "" {
+			c.complain(&Verdict{Kind: IndexOrder, Position: pos, End: pos + c.entryReader.entry, Expected: expected,
+				Found: fmt.Sprintf("id %d at position %d", e.Last, e.Position)})
 			continue
 		}
-		c.entry, c.at, c.have, c.started, c.before = e, pos, true, true, e
+		c.entry, c.at, c.have, c.before = e, pos, true, e
 		return
 	}
+}
+
+func behindOffset(e, before index.OffsetEntry) bool {
+	return e.Last > before.Last && e.Position > before.Position
 }
 
 func (c *offsetCheck) wrongEntry(expected string) {
@@ -203,7 +226,6 @@ type timeCheck struct {
 	entry   index.TimeEntry
 	at      int64
 	before  index.TimeEntry
-	started bool
 	latest  int64 // largest timestamp of the batches before
 	last    int64 // last id of the log so far
 	broken  bool  // there was damage: the largest timestamp may have been in it
@@ -213,6 +235,7 @@ type timeCheck struct {
 
 func newTimeCheck(file string, r io.Reader, size, base int64, say func(*Verdict)) *timeCheck {
 	c := &timeCheck{entryReader: newEntryReader(file, r, size, index.TimeEntrySize, say), base: base, latest: -1, last: base - 1}
+	c.before = index.TimeEntry{Timestamp: math.MinInt64, Last: base}
 	c.read()
 	return c
 }
@@ -227,16 +250,27 @@ func (c *timeCheck) read() {
 			return
 		}
 		e := decodeTime(c.base, b)
-		// Kafka lets two entries have the same id.
-		if c.started && (e.Last < c.before.Last || e.Timestamp <= c.before.Timestamp) || e.Last < c.base {
-			c.complain(&Verdict{Kind: IndexOrder, Position: pos, End: c.pos,
-				Expected: fmt.Sprintf("behind time %d at id %d", c.before.Timestamp, c.before.Last),
-				Found:    fmt.Sprintf("time %d at id %d", e.Timestamp, e.Last)})
+		expected := ""
+		if !behindTime(e, c.before) {
+			expected = fmt.Sprintf("behind time %d at id %d", c.before.Timestamp, c.before.Last)
+		} else if b := c.following(); b != nil {
+			if n := decodeTime(c.base, b); behindTime(n, c.before) && !behindTime(n, e) {
+				expected = fmt.Sprintf("before time %d at id %d", n.Timestamp, n.Last)
+			}
+		}
+		if expected != "" {
+			c.complain(&Verdict{Kind: IndexOrder, Position: pos, End: pos + c.entryReader.entry, Expected: expected,
+				Found: fmt.Sprintf("time %d at id %d", e.Timestamp, e.Last)})
 			continue
 		}
-		c.entry, c.at, c.have, c.started, c.before = e, pos, true, true, e
+		c.entry, c.at, c.have, c.before = e, pos, true, e
 		return
 	}
+}
+
+// behindTime allows the same id twice, as Kafka does.
+func behindTime(e, before index.TimeEntry) bool {
+	return e.Last >= before.Last && e.Timestamp > before.Timestamp
 }
 
 func (c *timeCheck) wrongEntry(expected string) {
@@ -283,4 +317,19 @@ func (c *timeCheck) end(damaged bool) error {
 	}
 	c.finish()
 	return c.trouble
+}
+
+// decodeOffset and decodeTime decode one entry of the segment with the given base.
+func decodeOffset(base int64, b []byte) index.OffsetEntry {
+	return index.OffsetEntry{
+		Last:     base + int64(int32(binary.BigEndian.Uint32(b))),
+		Position: int64(int32(binary.BigEndian.Uint32(b[4:]))),
+	}
+}
+
+func decodeTime(base int64, b []byte) index.TimeEntry {
+	return index.TimeEntry{
+		Timestamp: int64(binary.BigEndian.Uint64(b)),
+		Last:      base + int64(int32(binary.BigEndian.Uint32(b[8:]))),
+	}
 }
