@@ -28,7 +28,7 @@ type options struct {
 	times timeSpan
 	json  bool
 
-	format       template
+	format       format.TemplateFlag
 	keyDelimiter cli.Escaped
 	delimiter    delimiter
 	null         bool
@@ -37,20 +37,6 @@ type options struct {
 	maxDecompressed cli.Size
 	verbose, quiet  bool
 }
-
-// template is --format.
-type template struct {
-	text    string
-	printer *format.Template
-}
-
-func (t *template) Set(value string) (err error) {
-	t.text = value
-	t.printer, err = format.ParseTemplate(value)
-	return err
-}
-
-func (t *template) String() string { return t.text }
 
 // delimiter is -d, which may be empty.
 type delimiter struct {
@@ -135,9 +121,9 @@ func (o *options) checkFlags() error {
 		{o.hex && o.json, "--hex and --json exclude each other"},
 		{o.dryRun && !o.repair, "--dry-run without --repair"},
 		{ranged && (o.check || o.repair), "--offset and --time exclude --check and --repair, which look at everything"},
-		{(shaped || o.format.printer != nil) && !o.values, "--format, --delimiter, --null and --key-delimiter need --values"},
-		{shaped && (o.json || o.format.printer != nil), "--format and --json exclude --delimiter, --null and --key-delimiter"},
-		{o.json && o.format.printer != nil, "--format and --json exclude each other"},
+		{(shaped || o.format.Template != nil) && !o.values, "--format, --delimiter, --null and --key-delimiter need --values"},
+		{shaped && (o.json || o.format.Template != nil), "--format and --json exclude --delimiter, --null and --key-delimiter"},
+		{o.json && o.format.Template != nil, "--format and --json exclude each other"},
 		{o.null && o.delimiter.given, "--null and --delimiter exclude each other"},
 		{o.verbose && o.quiet, "--verbose and --quiet exclude each other"},
 		{o.maxBatch < 1 || o.maxDecompressed < 1, "--max-batch and --max-decompressed are at least 1"},

@@ -151,26 +151,10 @@ func newValues(s *session) *values {
 
 // printer is how the options print a message.
 func (o *options) printer(terminal bool) format.Printer {
-	var p format.Printer
-	raw := format.Raw{Delimiter: []byte(o.delimiter.Escaped)}
-	if o.keyDelimiter != "" {
-		raw.KeyDelimiter = []byte(o.keyDelimiter)
-	}
-	switch {
-	case o.json:
-		return format.JSON{}
-	case o.format.printer != nil:
-		p = o.format.printer
-	case o.null:
-		raw.Delimiter = []byte{0}
-		p = raw
-	default:
-		p = raw
-	}
-	if terminal {
-		return &tame{Printer: p}
-	}
-	return p
+	return format.Choice{
+		JSON: o.json, Template: o.format.Template, Null: o.null, Delimiter: string(o.delimiter.Escaped),
+		KeyDelimiter: string(o.keyDelimiter), Terminal: terminal,
+	}.Printer()
 }
 
 func (m *values) batch(f *inspect.File, b *inspect.Batch) error {

@@ -27,7 +27,7 @@ type options struct {
 	idle       cli.Duration
 	cursor     string
 
-	format       template
+	format       format.TemplateFlag
 	json         bool
 	keyDelimiter cli.Escaped
 	delimiter    delimiter
@@ -49,20 +49,6 @@ func (l *lines) Set(value string) error {
 	l.given = true
 	return l.Lines.Set(value)
 }
-
-// template is --format.
-type template struct {
-	text    string
-	printer *format.Template
-}
-
-func (t *template) Set(value string) (err error) {
-	t.text = value
-	t.printer, err = format.ParseTemplate(value)
-	return err
-}
-
-func (t *template) String() string { return t.text }
 
 // delimiter is -d, which may be empty.
 type delimiter struct {
@@ -123,7 +109,7 @@ func (o *options) flags() []ucli.Flag {
 // check refuses flags that contradict each other.
 func (o *options) check() error {
 	styles := 0
-	for _, is := range []bool{o.format.printer != nil, o.json, o.raw} {
+	for _, is := range []bool{o.format.Template != nil, o.json, o.raw} {
 		if is {
 			styles++
 		}
@@ -139,7 +125,7 @@ func (o *options) check() error {
 		{styles > 1, "--format, --json and --raw exclude each other"},
 		{o.null && o.delimiter.given, "--null and --delimiter exclude each other"},
 		{o.raw && (o.null || o.delimiter.given), "--raw excludes --delimiter and --null"},
-		{shaped && (o.json || o.format.printer != nil), "--format and --json exclude --delimiter, --null and --key-delimiter"},
+		{shaped && (o.json || o.format.Template != nil), "--format and --json exclude --delimiter, --null and --key-delimiter"},
 		{o.headers && o.noHeaders, "--headers and --no-headers exclude each other"},
 		{o.headers && o.json, "--headers and --json exclude each other: the topic is in each object"},
 		{o.verbose && o.quiet, "--verbose and --quiet exclude each other"},
@@ -155,29 +141,13 @@ func (o *options) following() bool { return o.follow || o.retry }
 
 // printer is how the options print a message.
 func (o *options) printer(terminal bool) format.Printer {
-	var p format.Printer
-	raw := format.Raw{Delimiter: []byte(o.delimiter.Escaped)}
-	if o.keyDelimiter != "" {
-		raw.KeyDelimiter = []byte(o.keyDelimiter)
+	if o.raw { // bytes as they are, also on a terminal
+		terminal, o.delimiter.Escaped = false, ""
 	}
-	switch {
-	case o.json:
-		return format.JSON{}
-	case o.raw:
-		raw.Delimiter = nil
-		return raw
-	case o.format.printer != nil:
-		p = o.format.printer
-	case o.null:
-		raw.Delimiter = []byte{0}
-		p = raw
-	default:
-		p = raw
-	}
-	if terminal {
-		return &tame{Printer: p}
-	}
-	return p
+	return format.Choice{
+		JSON: o.json, Template: o.format.Template, Null: o.null, Delimiter: string(o.delimiter.Escaped),
+		KeyDelimiter: string(o.keyDelimiter), Terminal: terminal,
+	}.Printer()
 }
 
 func (o *options) run(ctx context.Context, env *cli.Env, args []string) error {

@@ -10,20 +10,6 @@ import (
 	"logkit/lib/record"
 )
 
-func TestTame(t *testing.T) {
-	for text, want := range map[string]string{
-		"plain\ttext\n":               "plain\ttext\n",
-		"\x1b[31mred\x1b[0m\r\x07":    `\x1b[31mred\x1b[0m\x0d\x07`,
-		"\x00\x7f":                    `\x00\x7f`,
-		"\u009b31m é ü 世界 \U0001f600": `\x9b31m é ü 世界 ` + "\U0001f600",
-		"\xff\xc3":                    `\xff\xc3`,
-	} {
-		if got := string(appendTame(nil, []byte(text))); got != want {
-			t.Errorf("%q: %q, want %q", text, got, want)
-		}
-	}
-}
-
 func TestHeadersStandWhereTheTopicChanges(t *testing.T) {
 	var out bytes.Buffer
 	o := output{to: &out, printer: format.Raw{Delimiter: []byte("\n")}, headers: true}

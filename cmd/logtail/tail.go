@@ -56,7 +56,7 @@ func newTail(o *options, env *cli.Env, c *client.Client) *tail {
 
 func (t *tail) run(ctx context.Context, topics []string) error {
 	topics = unique(topics)
-	t.out.headers = t.o.headers || len(topics) > 1 && !t.o.noHeaders && !t.o.json && !t.o.raw && t.o.format.printer == nil
+	t.out.headers = t.o.headers || len(topics) > 1 && !t.o.noHeaders && !t.o.json && !t.o.raw && t.o.format.Template == nil
 	if t.o.cursor != "" {
 		var err error
 		if t.cursor, err = openCursor(t.o.cursor); err != nil {

@@ -1,24 +1,23 @@
-package main
+package format
 
-import (
-	"unicode/utf8"
+import "unicode/utf8"
 
-	"logkit/lib/format"
-)
+// Tame makes a printer fit for terminals: control characters of a message, which could move the cursor or worse, are
+// shown as escapes such as \x1b. Newlines and tabs stay. The printer it returns is for one goroutine.
+func Tame(p Printer) Printer { return &tame{Printer: p} }
 
-// tame is a printer for terminals: control characters of a message, which could move the cursor or worse, are shown as
-// escapes. Newlines and tabs stay.
 type tame struct {
-	format.Printer
+	Printer
 	wild []byte
 }
 
-func (t *tame) Append(dst []byte, m *format.Message) []byte {
+func (t *tame) Append(dst []byte, m *Message) []byte {
 	t.wild = t.Printer.Append(t.wild[:0], m)
-	return appendTame(dst, t.wild)
+	return AppendTame(dst, t.wild)
 }
 
-func appendTame(dst, text []byte) []byte {
+// AppendTame appends text as Tame shows it.
+func AppendTame(dst, text []byte) []byte {
 	const digits = "0123456789abcdef"
 	for len(text) > 0 {
 		c, n := utf8.DecodeRune(text)
