@@ -12,7 +12,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
@@ -30,8 +29,8 @@ func TestExactlyOnce(t *testing.T) {
 		length = 4 * time.Minute
 	}
 	p := newProxy(t)
-	logd := &mortal{t: t, dir: t.TempDir(), proxy: p}
-	logd.start()
+	logd := &mortal{t: t, dir: t.TempDir(), listen: "127.0.0.1:0", flags: []string{"--segment-bytes", "64KiB", "--advertise", p.addr()}}
+	p.backend.Store(new(logd.start()))
 	t.Cleanup(logd.kill)
 	senders := map[string]func(ctx context.Context, t *testing.T, broker, topic string) int{
 		"franz-go": func(ctx context.Context, t *testing.T, b, topic string) int { return sendFranz(ctx, t, b, topic) },
@@ -58,7 +57,7 @@ func TestExactlyOnce(t *testing.T) {
 		})
 	}
 	began := time.Now()
-	kills := logd.suffer(ctx)
+	kills := suffer(ctx, logd, p)
 	running.Wait()
 	t.Logf("all are acknowledged after %v", time.Since(began))
 	t.Logf("%d kills; %d resets, %d times answers swallowed, %d ends inside an answer", kills, p.harm[0], p.harm[1], p.harm[2])
@@ -88,64 +87,9 @@ func checkOnce(t *testing.T, topic string, values []int) {
 	}
 }
 
-// mortal is a logd that is killed and started again on the same data.
-type mortal struct {
-	t     *testing.T
-	dir   string
-	proxy *proxy
-	cmd   *exec.Cmd
-}
-
-func (m *mortal) start() {
-	dir, err := tools()
-	if err != nil {
-		m.t.Fatal(err)
-	}
-	addr, log := filepath.Join(m.dir, "addr"), filepath.Join(m.dir, "log")
-	os.Remove(addr)
-	said, err := os.OpenFile(log, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
-	if err != nil {
-		m.t.Fatal(err)
-	}
-	defer said.Close()
-	m.cmd = exec.Command(filepath.Join(dir, "logd"), "--data-dir", filepath.Join(m.dir, "data"),
-		"--listen", "127.0.0.1:0", "--advertise", m.proxy.addr(), "--addr-file", addr, "--segment-bytes", "64KiB")
-	m.cmd.Stdout, m.cmd.Stderr = said, said
-	m.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	if err := m.cmd.Start(); err != nil {
-		m.t.Fatal(err)
-	}
-	for deadline := time.Now().Add(patience); ; time.Sleep(2 * time.Millisecond) {
-		lines, _ := os.ReadFile(addr)
-		for line := range strings.Lines(string(lines)) {
-			if at, ok := strings.CutPrefix(strings.TrimSpace(line), "kafka "); ok {
-				m.proxy.backend.Store(&at)
-				return
-			}
-		}
-		if time.Now().After(deadline) {
-			text, _ := os.ReadFile(log)
-			m.t.Fatalf("logd is not ready: %s", text)
-		}
-	}
-}
-
-func (m *mortal) kill() {
-	m.cmd.Process.Kill()
-	m.cmd.Wait()
-}
-
-// stop ends it in order.
-func (m *mortal) stop() {
-	m.cmd.Process.Signal(syscall.SIGTERM)
-	if err := m.cmd.Wait(); err != nil {
-		m.t.Errorf("logd after TERM: %v", err)
-	}
-}
-
 // suffer kills or stops logd and disturbs connections until the context ends, and leaves it running. It returns how many
 // kills there were.
-func (m *mortal) suffer(ctx context.Context) (kills int) {
+func suffer(ctx context.Context, m *mortal, p *proxy) (kills int) {
 	for i := 1; ; i++ {
 		select {
 		case <-ctx.Done():
@@ -155,13 +99,13 @@ func (m *mortal) suffer(ctx context.Context) (kills int) {
 		switch {
 		case i%30 == 0:
 			m.stop()
-			m.start()
+			p.backend.Store(new(m.start()))
 		case i%8 == 0:
 			m.kill()
 			kills++
-			m.start()
+			p.backend.Store(new(m.start()))
 		default:
-			m.proxy.disturb()
+			p.disturb()
 		}
 	}
 }

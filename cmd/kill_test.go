@@ -10,7 +10,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
@@ -31,8 +30,8 @@ func TestKill(t *testing.T) {
 	if n, err := strconv.Atoi(os.Getenv("LOGKIT_KILLS")); err == nil {
 		kills = n
 	}
-	v := &victim{t: t, dir: t.TempDir(), listen: "127.0.0.1:0"}
-	v.start()
+	v := &mortal{t: t, dir: t.TempDir(), listen: "127.0.0.1:0", flags: []string{"--segment-bytes", "32KiB"}}
+	v.listen = v.start() // where it comes back each time
 	t.Cleanup(v.kill)
 	createTopic(t, v.listen, "t")
 
@@ -67,77 +66,18 @@ func TestKill(t *testing.T) {
 		t.Errorf("%d messages in %d rounds prove little", acked, kills)
 	}
 	v.stop()
-	v.inspect()
-}
-
-// victim is a logd that comes back on the same address with the same data.
-type victim struct {
-	t      *testing.T
-	dir    string
-	listen string
-	cmd    *exec.Cmd
-}
-
-// launch begins a process and does not wait for it.
-func (v *victim) launch() {
-	tools, err := tools()
-	if err != nil {
-		v.t.Fatal(err)
-	}
-	said, err := os.OpenFile(filepath.Join(v.dir, "log"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
-	if err != nil {
-		v.t.Fatal(err)
-	}
-	defer said.Close()
-	os.Remove(filepath.Join(v.dir, "addr"))
-	v.cmd = exec.Command(filepath.Join(tools, "logd"), "--data-dir", filepath.Join(v.dir, "data"), "--listen", v.listen,
-		"--addr-file", filepath.Join(v.dir, "addr"), "--segment-bytes", "32KiB")
-	v.cmd.Stdout, v.cmd.Stderr = said, said
-	v.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	if err := v.cmd.Start(); err != nil {
-		v.t.Fatal(err)
-	}
-}
-
-// start begins a process and waits until it serves.
-func (v *victim) start() {
-	v.launch()
-	for deadline := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
-		lines, _ := os.ReadFile(filepath.Join(v.dir, "addr"))
-		for line := range strings.Lines(string(lines)) {
-			if at, ok := strings.CutPrefix(strings.TrimSpace(line), "kafka "); ok {
-				v.listen = at
-				return
-			}
-		}
-		if time.Now().After(deadline) {
-			said, _ := os.ReadFile(filepath.Join(v.dir, "log"))
-			v.t.Fatalf("logd is not ready: %s", said)
-		}
-	}
-}
-
-func (v *victim) kill() {
-	v.cmd.Process.Kill()
-	v.cmd.Wait()
-}
-
-func (v *victim) stop() {
-	v.cmd.Process.Signal(syscall.SIGTERM)
-	if err := v.cmd.Wait(); err != nil {
-		v.t.Errorf("logd after TERM: %v", err)
-	}
+	inspect(t, v)
 }
 
 // inspect checks the files that are left.
-func (v *victim) inspect() {
+func inspect(t *testing.T, v *mortal) {
 	tools, err := tools()
 	if err != nil {
-		v.t.Fatal(err)
+		t.Fatal(err)
 	}
 	check := exec.Command(filepath.Join(tools, "logsegdump"), "--check", filepath.Join(v.dir, "data", "t-0"))
 	if said, err := check.CombinedOutput(); err != nil || len(said) > 0 {
-		v.t.Errorf("logsegdump --check: %v: %s", err, said)
+		t.Errorf("logsegdump --check: %v: %s", err, said)
 	}
 }
 
