@@ -7,7 +7,6 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
-
 )
 
 // safeName is text from outside, such as a file's name, without what could move the cursor.
