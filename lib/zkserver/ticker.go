@@ -22,9 +22,7 @@ func (s *Server) runTicker() {
 			return
 		case <-ticker.C:
 		}
-		now := bootTime()
-		s.tick(now-last > s.opts.TickTime)
-		last = now
+		last = s.tick(last)
 		if s.sinceStart()-reaped > int64(reapContainers) {
 			reaped = s.sinceStart()
 			s.removeContainers()
@@ -42,11 +40,15 @@ func bootTime() time.Duration {
 }
 
 // tick ends the sessions whose time is over, unless this server was not there for them: stopped, or kept from answering
-// by its disk, for longer than a tick. Then they all get a fresh timeout.
-func (s *Server) tick(stopped bool) {
+// by its disk, for longer than a tick. Then they all get a fresh timeout. last is what the look before this one
+// returned: when, by bootTime, it took place.
+func (s *Server) tick(last time.Duration) (looked time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	// In this order: a stop between the two calls counts now, and one behind them the next time.
 	now := s.sinceStart()
+	looked = bootTime()
+	stopped := looked-last > s.opts.TickTime
 	if began := s.committing.Load(); began != 0 && now-began > int64(s.opts.TickTime) {
 		stopped = true
 	}
@@ -54,7 +56,7 @@ func (s *Server) tick(stopped bool) {
 		for _, sess := range s.sessions {
 			sess.touch(now)
 		}
-		return
+		return looked
 	}
 	for _, sess := range s.sessions {
 		if sess.deadline.Load() > now {
@@ -67,6 +69,7 @@ func (s *Server) tick(stopped bool) {
 			c.kill()
 		}
 	}
+	return looked
 }
 
 // removeContainers deletes the container nodes that have had children and have none.

@@ -37,14 +37,14 @@ func TestTickAfterStop(t *testing.T) {
 	sess := s.sessions[r.session]
 	s.mu.Unlock()
 	sess.deadline.Store(1)
-	s.tick(true)
+	s.tick(bootTime() - 2*time.Hour)
 	if left := time.Duration(sess.deadline.Load() - s.sinceStart()); left > sess.timeout || left < sess.timeout-time.Minute {
 		t.Errorf("%v left of %v", left, sess.timeout)
 	}
-	s.tick(false)
+	s.tick(bootTime())
 	r.getStat(t, "/e")
 	sess.deadline.Store(1)
-	s.tick(false)
+	s.tick(bootTime())
 	r.wantClosed(t)
 	if _, ok := s.Owner("/e"); ok {
 		t.Error("the node outlives its session")
@@ -76,5 +76,27 @@ func TestRemoveWatchesByMode(t *testing.T) {
 	r.must(t, opGetData, enc{}.str("/a").bool(true))
 	if n := set(); n != 1 {
 		t.Errorf("%d events", n)
+	}
+}
+
+// A server that has been kept from looking at its sessions does not end them, even when it is held up between reading
+// the clock and looking.
+func TestTickHeldUp(t *testing.T) {
+	s := start(t, Options{TickTime: 20 * time.Millisecond})
+	r := newRaw(t, s.Addr().String())
+	s.mu.Lock()
+	sess := s.sessions[r.session]
+	sess.deadline.Store(1)
+	for began := time.Now(); time.Since(began) < 100*time.Millisecond; {
+		time.Sleep(time.Millisecond)
+	}
+	s.mu.Unlock()
+	for deadline := time.Now().Add(rawPatience); sess.deadline.Load() == 1; time.Sleep(time.Millisecond) {
+		s.mu.RLock()
+		there := s.sessions[r.session] != nil
+		s.mu.RUnlock()
+		if !there || time.Now().After(deadline) {
+			t.Fatalf("session there: %v, its timeout not extended", there)
+		}
 	}
 }
