@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
+	"io/fs"
 	"path/filepath"
 	"runtime/debug"
+	"syscall"
 	"time"
 
 	bolt "go.etcd.io/bbolt"
@@ -52,7 +54,11 @@ type store struct {
 
 // openStore opens the database in dir, or makes it, durably.
 func openStore(dir string) (_ *store, err error) {
-	if err := errors.Join(vfs.OS.MkdirAll(dir), vfs.OS.SyncDir(filepath.Dir(dir))); err != nil {
+	dir = filepath.Clean(dir)
+	if err := vfs.OS.MkdirAll(dir); err != nil {
+		return nil, fmt.Errorf("zookeeper: %w", err)
+	}
+	if err := syncParents(dir); err != nil {
 		return nil, fmt.Errorf("zookeeper: %w", err)
 	}
 	path := filepath.Join(dir, "zookeeper.db")
@@ -80,6 +86,17 @@ func openStore(dir string) (_ *store, err error) {
 		return nil, errors.Join(fmt.Errorf("zookeeper: %w", err), db.Close())
 	}
 	return s, nil
+}
+
+// syncParents makes the names that lead to dir durable. A parent that may not be read, or knows no sync, is not ours.
+func syncParents(dir string) error {
+	for parent := filepath.Dir(dir); parent != dir; dir, parent = parent, filepath.Dir(parent) {
+		err := vfs.OS.SyncDir(parent)
+		if err != nil && !errors.Is(err, fs.ErrPermission) && !errors.Is(err, syscall.EINVAL) {
+			return err
+		}
+	}
+	return nil
 }
 
 // recoverDamage turns what bbolt does about a broken page, a panic or a fault beyond the end of the file, into an
