@@ -52,7 +52,7 @@ func (s *Server) newConn(nc net.Conn, tcp bool) *conn {
 		who: []identity{{"ip", remoteIP(nc)}},
 	}
 	c.stats.established = time.Now()
-	c.out = newOutbox(&s.durable, func() {
+	c.out = newOutbox(&s.durable, &s.unread, func() {
 		s.waitMu.Lock()
 		s.waiting = append(s.waiting, c.out)
 		s.waitMu.Unlock()

@@ -66,6 +66,7 @@
 //
 // # Limits
 //
-// Frames, paths, connections, sessions, replies not yet read by a connection, watches, and the size of the whole tree
-// are bounded (Options). Input that is not the protocol closes its connection with one line in the log.
+// Frames, paths, connections, sessions, replies not yet read by a connection, events not yet read by one and by all,
+// watches, and the size of the whole tree are bounded (Options). Of several reads in one request, those that come after
+// the first MiB of results get SystemError. Input that is not the protocol closes its connection with one line in the log.
 package zkserver

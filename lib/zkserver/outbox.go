@@ -7,10 +7,12 @@ import (
 )
 
 // Limits of what waits to be written to one connection, in bytes. From outboxSoft on its requests are no longer read;
-// past outboxHard, which only events can reach, the connection is given up.
+// past outboxHard, which only events can reach, the connection is given up. When all connections together have more than
+// outboxTotal, one that is past outboxSoft is given up at its next event: those that read are not.
 const (
-	outboxSoft = 1 << 20
-	outboxHard = 16 << 20
+	outboxSoft  = 1 << 20
+	outboxHard  = 16 << 20
+	outboxTotal = 128 << 20
 )
 
 // outboxKeep is the largest buffer in bytes that an idle connection keeps.
@@ -21,7 +23,8 @@ const outboxKeep = 4 << 10
 // alone go past the queue: a disk that hangs must not look like a dead server.
 type outbox struct {
 	durable *atomic.Int64
-	await   func() // asks for a call of release after the next commit; called with mu held
+	total   *atomic.Int64 // of held, over all connections
+	await   func()        // asks for a call of release after the next commit; called with mu held
 
 	mu      sync.Mutex
 	ready   sync.Cond // for the writer: there may be something to write
@@ -30,6 +33,7 @@ type outbox struct {
 	marks   []mark // of the frames in queue
 	pongs   []byte
 	writing int  // bytes taken by the writer and not yet on their way
+	held    int  // bytes of queue and writing that total knows of
 	replies int  // replies in the queue and in the writer's hands
 	waiting bool // release will be called
 	last    bool // close after what is in the queue
@@ -43,13 +47,20 @@ type mark struct {
 	born int64 // when the request came, in ns since the server's start; 0 for events
 }
 
-func newOutbox(durable *atomic.Int64, await func()) *outbox {
-	o := &outbox{durable: durable, await: await}
+func newOutbox(durable, total *atomic.Int64, await func()) *outbox {
+	o := &outbox{durable: durable, total: total, await: await}
 	o.ready.L, o.room.L = &o.mu, &o.mu
 	return o
 }
 
-// add queues the frame whose body encode appends. It reports whether the queue is within its hard limit.
+// count brings total up to date. The caller holds mu.
+func (o *outbox) count() {
+	held := len(o.queue) + o.writing
+	o.total.Add(int64(held - o.held))
+	o.held = held
+}
+
+// add queues the frame whose body encode appends. It reports whether the queue is within its limits.
 func (o *outbox) add(need, born int64, encode func(b []byte) []byte) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -64,7 +75,8 @@ func (o *outbox) add(need, born int64, encode func(b []byte) []byte) bool {
 	if !o.waiting {
 		o.ready.Signal()
 	}
-	return len(o.queue) <= outboxHard
+	o.count()
+	return len(o.queue) <= outboxSoft || len(o.queue) <= outboxHard && o.total.Load() <= outboxTotal
 }
 
 // addRaw queues text that is no frame, the answer to a four-letter word.
@@ -115,6 +127,7 @@ func (o *outbox) next(b []byte, marks []mark) ([]byte, []mark, bool) {
 			b, marks = o.take(n, append(b, o.pongs...), marks)
 			o.pongs = o.pongs[:0]
 			o.writing = len(b)
+			o.count()
 			return b, marks, true
 		}
 		if len(o.marks) == 0 && o.last {
@@ -164,6 +177,7 @@ func (o *outbox) written(replies int) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.writing = 0
+	o.count()
 	o.replies -= replies
 	o.room.Signal()
 }
@@ -196,7 +210,8 @@ func (o *outbox) close() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.closed = true
-	o.queue, o.marks, o.pongs = nil, nil, nil
+	o.queue, o.marks, o.pongs, o.writing = nil, nil, nil, 0
+	o.count()
 	o.ready.Broadcast()
 	o.room.Broadcast()
 }

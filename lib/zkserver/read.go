@@ -166,22 +166,24 @@ func (c *conn) whoAmI() answer {
 	}}
 }
 
-// lookAll answers several reads, each with a result or an error of its own.
+// lookAll answers several reads, each with a result or an error of its own. A frame has room for tens of thousands of
+// them, each of which may ask for the largest node there is: what comes after the first outboxSoft bytes is refused.
 func (c *conn) lookAll(list []request) answer {
-	answers := make([]answer, len(list))
+	var results []byte
 	var need int64
-	for i, r := range list {
-		answers[i] = c.look(r)
-		need = max(need, answers[i].need)
+	for _, r := range list {
+		a := answer{code: codeSystemError}
+		if len(results) < outboxSoft {
+			a = c.look(r)
+			need = max(need, a.need)
+		}
+		if a.code != codeOK {
+			results = appendInt32(appendMarker(results, opError, false, int32(a.code)), int32(a.code))
+			continue
+		}
+		results = a.body(appendMarker(results, r.op, false, 0))
 	}
 	return answer{need: need, body: func(b []byte) []byte {
-		for i, a := range answers {
-			if a.code != codeOK {
-				b = appendInt32(appendMarker(b, opError, false, int32(a.code)), int32(a.code))
-				continue
-			}
-			b = a.body(appendMarker(b, list[i].op, false, 0))
-		}
-		return appendMarker(b, -1, true, -1)
+		return appendMarker(append(b, results...), -1, true, -1)
 	}}
 }

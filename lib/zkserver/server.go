@@ -40,6 +40,7 @@ type Server struct {
 	settled       sync.Cond // a commit has ended, or failed or closed have changed; its lock is mu's
 
 	durable    atomic.Int64
+	unread     atomic.Int64  // bytes in the outboxes
 	committing atomic.Int64  // when the commit under way began, ns since start; 0 when there is none
 	kick       chan struct{} // there is something to commit
 	waitMu     sync.Mutex
@@ -229,22 +230,25 @@ func (s *Server) isClosed() bool {
 
 // accept serves TCP connections until the listener is closed.
 func (s *Server) accept() {
-	var told time.Time // of a connection refused; a flood of them is one line a second
+	var told time.Time
+	warn := func(msg string, args ...any) { // a flood of them is one line a second
+		if time.Since(told) > time.Second {
+			told = time.Now()
+			s.log.Warn(msg, args...)
+		}
+	}
 	for {
 		nc, err := s.listener.Accept()
 		switch {
 		case err == nil:
 			if err := s.serve(nc, true); err != nil {
 				nc.Close()
-				if time.Since(told) > time.Second {
-					told = time.Now()
-					s.log.Warn("zookeeper connection refused", "client", nc.RemoteAddr(), "err", err)
-				}
+				warn("zookeeper connection refused", "client", nc.RemoteAddr(), "err", err)
 			}
 		case s.isClosed():
 			return
 		default: // out of descriptors, most likely: some will be given back
-			s.log.Warn("zookeeper connection not accepted", "err", err)
+			warn("zookeeper connection not accepted", "err", err)
 			s.pause(100 * time.Millisecond)
 		}
 	}

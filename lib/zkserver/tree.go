@@ -1,6 +1,7 @@
 package zkserver
 
 import (
+	"sort"
 	"strings"
 )
 
@@ -91,14 +92,13 @@ func (t *tree) find(path string) *node {
 
 // absent is the zxid that has to be durable before anybody may be told that there is no node at path: the deletion that
 // took it away, or an ancestor of it, has left its mark on the nearest ancestor that is left.
+//
+// The path may be a whole frame of slashes, each an ancestor to look for. So they are not tried one by one: below an
+// ancestor that is missing all others are missing too, and none is longer than MaxPath.
 func (t *tree) absent(path string) int64 {
-	for path != "/" && path != "" {
-		path = parentOf(path)
-		if n := t.find(path); n != nil {
-			return n.pzxid
-		}
-	}
-	return 0
+	path = path[:min(len(path), MaxPath+1)]
+	missing := sort.Search(len(path), func(i int) bool { return t.find(parentOf(path[:i+1])) == nil })
+	return t.find(parentOf(path[:missing])).pzxid
 }
 
 // begin makes the changes that follow revocable, until keep or rollback.
