@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"path/filepath"
 	"runtime/debug"
+	"strings"
 	"syscall"
 	"time"
 
@@ -304,6 +305,20 @@ func (s *store) commit(changes []change) (err error) {
 	defer recoverDamage(s.db.Path(), &err)
 	err = s.write(changes)
 	s.broken = false
+	return noSpace(err)
+}
+
+// noSpace gives an error its kind back: when the file can not be made longer, bbolt keeps only the text of what the
+// operating system said.
+func noSpace(err error) error {
+	if err == nil || vfs.IsNoSpace(err) {
+		return err
+	}
+	for _, errno := range []syscall.Errno{syscall.ENOSPC, syscall.EDQUOT, syscall.EFBIG} {
+		if text, ok := strings.CutSuffix(err.Error(), errno.Error()); ok {
+			return fmt.Errorf("%s%w", text, errno)
+		}
+	}
 	return err
 }
 
