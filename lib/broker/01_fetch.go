@@ -17,8 +17,8 @@ const maxFetchBytes = 64 << 20
 //   - Batches are sent whole: from the one that holds the id, or else follows it. The first batch of the answer is sent
 //     even if it exceeds the limits (KIP-74). An id from the high watermark to the end of the log has no records yet;
 //     any other is OFFSET_OUT_OF_RANGE, with high watermark and log start.
-//   - The limit on the bytes of the whole answer is spent partition by partition; the next fetch of the connection begins
-//     with the one for which nothing was left.
+//   - The limit on the bytes of the whole answer is spent partition by partition; the next fetch of the connection
+//     that asks for the one for which nothing was left begins with it.
 //   - With fewer than min_bytes, and no error, it waits up to max_wait for a high watermark to move. The wait ends when
 //     the client closes, and when the broker stops.
 //   - v7 adds sessions (KIP-227): there are none, session id 0 says so, and any other id is not found. v9 adds the

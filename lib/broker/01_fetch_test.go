@@ -183,6 +183,30 @@ func TestFetchRotates(t *testing.T) {
 	}
 }
 
+// TestFetchKeepsTurns: a fetch for some other partition alone, at its end, takes no turn away.
+func TestFetchKeepsTurns(t *testing.T) {
+	s := serve(t, setup{})
+	s.topic("t", 3)
+	c := s.dial()
+	for p := range int32(2) {
+		c.produce("t", p, batch(t, record.None, "x"))
+	}
+	turns := make([]int, 3)
+	for range 6 {
+		req := fetchRequest(11, 0, fetched{"t", 2, 0}, fetched{"t", 1, 0}, fetched{"t", 0, 0})
+		req.MaxBytes = 1
+		for _, p := range c.ask(req).(*kmsg.FetchResponse).Topics[0].Partitions {
+			if len(p.RecordBatches) > 0 {
+				turns[p.Partition]++
+			}
+		}
+		c.ask(fetchRequest(11, 0, fetched{"t", 2, 0}))
+	}
+	if diff := cmp.Diff([]int{3, 3, 0}, turns); diff != "" {
+		t.Errorf("turns (-want +got):\n%s", diff)
+	}
+}
+
 // waits tells whether so many fetches are in their long poll.
 func (s *server) waits(want int64) func() bool {
 	return func() bool { return s.polls.Load() == want }

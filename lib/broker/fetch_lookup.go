@@ -65,7 +65,7 @@ func (l *lookup) look() {
 	l.release()
 	l.bytes, l.ready = 0, false
 	room := min(int64(max(l.req.MaxBytes, 0)), maxFetchBytes)
-	first := l.first()
+	first, _ := l.first()
 	for i := range l.parts {
 		p := &l.parts[(first+i)%len(l.parts)]
 		p.look(l.conn.broker, room-l.bytes, l.bytes == 0)
@@ -74,13 +74,14 @@ func (l *lookup) look() {
 	}
 }
 
-func (l *lookup) first() int {
+// first is where to begin, and whether that is because the partition whose turn it is has been asked for.
+func (l *lookup) first() (int, bool) {
 	for i := range l.parts {
 		if l.parts[i].key == l.conn.fetchFirst {
-			return i
+			return i, true
 		}
 	}
-	return 0
+	return 0, false
 }
 
 // look reads one partition. room is what may be added to the answer; the first records of it may exceed that.
@@ -176,10 +177,14 @@ func (l *lookup) release() {
 	}
 }
 
-// result is the answer as the last look found it. From the first partition that was denied records begins the next.
+// result is the answer as the last look found it. From the first partition that was denied records begins the next that
+// asks for it: until then it keeps its turn, unless another is denied. The Java client asks in between for those
+// partitions alone of which it holds no answer.
 func (l *lookup) result() *fetchResult {
-	first := l.first()
-	l.conn.fetchFirst = partitionKey{}
+	first, asked := l.first()
+	if asked {
+		l.conn.fetchFirst = partitionKey{}
+	}
 	for i := range l.parts {
 		if p := &l.parts[(first+i)%len(l.parts)]; p.denied {
 			l.conn.fetchFirst = p.key
