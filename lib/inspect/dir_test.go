@@ -288,3 +288,37 @@ func TestBuiltIndexesAreThoseOfSegment(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// Who has seen enough of a segment has not seen where it ends: the next one is not said to be apart from it. One that
+// begins too early still is.
+func TestSkippedSegmentsJoin(t *testing.T) {
+	first, starts := ours(t, 0, 5)
+	base := nextBase(t, first, starts)
+	for _, row := range []struct {
+		name string
+		base int64
+		want []Kind
+	}{{"right", base, nil}, {"too early", 10, []Kind{Join}}} {
+		t.Run(row.name, func(t *testing.T) {
+			dir := t.TempDir()
+			second, _ := ours(t, row.base, 5)
+			write(t, dir, map[string][]byte{logName(0): first, logName(row.base): second})
+			var damage []*Verdict
+			in := Inspector{FS: vfs.OS, Visitor: Visitor{
+				Batch: func(f *File, b *Batch) error {
+					if f.Base == 0 && b.Position == starts[2] {
+						return ErrSkip
+					}
+					return nil
+				},
+				Verdict: func(_ *File, v *Verdict) error { damage = append(damage, v); return nil },
+			}}
+			if err := in.Path(dir); err != nil {
+				t.Fatal(err)
+			}
+			if got := kindsOf(damage); !slices.Equal(got, row.want) {
+				t.Errorf("verdicts %v, want %v", damage, row.want)
+			}
+		})
+	}
+}

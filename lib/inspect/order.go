@@ -31,7 +31,7 @@ type Order struct {
 	epoch    int32  // leader epoch, -1: none
 	recent   [64]seen
 	n        int  // of those
-	damaged  bool // what comes is behind damage
+	damaged  bool // what comes is behind damage, or behind what was not read
 }
 
 // seen is what tells a batch from others.

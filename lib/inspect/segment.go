@@ -154,8 +154,11 @@ func (in *Inspector) scan(f *File, r io.Reader, order *Order, p *pass) error {
 	if err == nil {
 		err = p.end()
 	}
-	if err == nil || errors.Is(err, ErrSkip) {
+	if errors.Is(err, ErrSkip) {
+		order.damaged = true // where this segment ends has not been seen, so the next one need not join
 		err = nil
+	}
+	if err == nil {
 		if in.End != nil {
 			err = in.End(f)
 		}
