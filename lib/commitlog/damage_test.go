@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"logkit/lib/record"
@@ -20,6 +21,7 @@ type threeSegments struct {
 	files   map[string][]byte
 	batches [][]byte // as they are in the log
 	high    int64
+	said    bytes.Buffer // by the logs
 }
 
 const damagedDir = "/data/log"
@@ -60,7 +62,7 @@ func (s *threeSegments) open(t *testing.T, from Checkpoint) *Log {
 	t.Helper()
 	files := segment.NewFiles(s.fsys, 8)
 	t.Cleanup(func() { files.Close() })
-	env := &segment.Env{FS: s.fsys, Files: files, Logger: slog.New(slog.DiscardHandler), IndexInterval: 150}
+	env := &segment.Env{FS: s.fsys, Files: files, Logger: slog.New(slog.NewTextHandler(&s.said, nil)), IndexInterval: 150}
 	l, err := Open(env, damagedDir, Options{SegmentBytes: 550}, from)
 	if err != nil {
 		t.Fatal(err)
@@ -215,6 +217,30 @@ func TestEveryTruncation(t *testing.T) {
 			if _, err := l.Close(); err != nil && !errors.Is(err, ErrClosed) {
 				t.Fatal(err)
 			}
+		}
+	}
+}
+
+// A log that is shorter than its recovery point has lost what was durable, and that is said; one that is not has not.
+func TestMissingBelowRecoveryPoint(t *testing.T) {
+	s := newThreeSegments(t)
+	logs := s.logs()
+	last := logs[len(logs)-1]
+	for _, row := range []struct {
+		size int
+		want bool
+	}{{len(s.files[last]), false}, {len(s.files[last]) - 1, true}, {0, true}} {
+		s.put(t, last, s.files[last][:row.size])
+		s.said.Reset()
+		l := s.open(t, Checkpoint{RecoveryPoint: s.high})
+		if got := strings.Contains(s.said.String(), "level=ERROR"); got != row.want {
+			t.Errorf("%d bytes: error logged %v, want %v: %s", row.size, got, row.want, &s.said)
+		}
+		if got := l.Positions().HighWatermark; got != s.high {
+			t.Errorf("%d bytes: high watermark %d, want %d", row.size, got, s.high)
+		}
+		if _, err := l.Close(); err != nil {
+			t.Fatal(err)
 		}
 	}
 }

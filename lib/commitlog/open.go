@@ -167,6 +167,9 @@ func (l *Log) recover(bases []int64, from Checkpoint) error {
 	start := from.start(bases[0])
 	// Readers have seen ids up to the recovery point, though damage may have taken their records: they are not given again.
 	high := max(start, found.End, from.RecoveryPoint)
+	if left := max(start, found.End); left < high && len(found.Damage) == 0 {
+		l.logger.Error("records below the recovery point are missing", "segment", writer.LogPath(), "from", left, "to", high)
+	}
 	end := max(high, found.Next, bases[len(bases)-1]) // the log has reached the base of an empty segment once
 	l.begin(segments, writer, Positions{Start: start, HighWatermark: high, End: end})
 	return nil
