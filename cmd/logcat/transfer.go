@@ -17,6 +17,7 @@ import (
 // sink is where records go: a client.Producer, or a rehearsal.
 type sink interface {
 	Add(ctx context.Context, rec record.Record, line int64) error
+	Failed() <-chan struct{} // closed when Add takes no more; Close tells why
 	MaxRecordBytes() int64
 	Stats() client.Stats
 	Close(ctx context.Context) error
@@ -81,7 +82,11 @@ func (t *transfer) run(ctx context.Context, files []string) error {
 
 var errFlush = fmt.Errorf("not acknowledged within %v of the signal", flushTime)
 
-// copy reads until the input or the context ends, or the sink takes no more; then it returns the sink's error.
+// errFailed stands for the error that the sink returns at its end.
+var errFailed = errors.New("no more is sent")
+
+// copy reads until the input or the context ends, or the sink takes no more, which is an error. It waits for the next
+// input no longer than for these: a pipe may stay silent for ever.
 func (t *transfer) copy(ctx context.Context, in *input) error {
 	s := splitter{delimiter: t.o.splitAt(), limit: int(t.sink.MaxRecordBytes()), emit: func(message []byte, size int64) error {
 		return t.message(ctx, message, size)
@@ -92,6 +97,8 @@ func (t *transfer) copy(ctx context.Context, in *input) error {
 		select {
 		case b, more = <-in.blocks:
 		case <-ctx.Done():
+		case <-t.sink.Failed():
+			return errFailed
 		}
 		if !more {
 			return nil
@@ -213,7 +220,7 @@ func (t *transfer) result(ctx context.Context, stopped, closed error) error {
 	var errs []error
 	if stopped != nil || stats.Pending > 0 {
 		t.env.Say("%d messages acknowledged, %d refused, %d not delivered; %s %d is the last one read",
-			stats.Acked, refused, stats.Pending, t.unit(), t.lines)
+			stats.Acked, refused, t.lines-stats.Acked-refused, t.unit(), t.lines)
 		errs = append(errs, coded(errors.Join(closed)))
 	}
 	if t.tee != nil && t.tee.err != nil {

@@ -74,7 +74,8 @@ type Producer struct {
 	sticky   *lane // where records without a key go as long as its open batch lasts
 	buffered int64
 	closing  bool
-	err      error // of the first partition that was given up
+	err      error         // of the first partition that was given up
+	failed   chan struct{} // closed when err is set
 	added    int64
 	stats    Stats
 	spare    []*batch // to be used again
@@ -120,7 +121,7 @@ func newProducer(opts ProducerOptions, s sender, partitions []Partition, limit i
 		opts.BufferBytes = DefaultBufferBytes
 	}
 	opts.BatchBytes = min(opts.BatchBytes, int(limit))
-	p := &Producer{opts: opts, send: s, timeout: timeout, maxSize: limit}
+	p := &Producer{opts: opts, send: s, timeout: timeout, maxSize: limit, failed: make(chan struct{})}
 	if opts.Codec != record.None || !known {
 		p.maxSize = max(limit, maxUncompressed)
 	}
@@ -258,6 +259,10 @@ func (p *Producer) Close(ctx context.Context) error {
 	return p.err
 }
 
+// Failed is closed when a partition has been given up, after which Add takes no more records: so that whoever waits for
+// the next record need not wait for it to learn that. Close returns why.
+func (p *Producer) Failed() <-chan struct{} { return p.failed }
+
 // Stats returns the counts so far.
 func (p *Producer) Stats() Stats {
 	p.mu.Lock()
@@ -275,6 +280,7 @@ func (p *Producer) giveUp(err error) {
 	defer p.mu.Unlock()
 	if p.err == nil {
 		p.err = err
+		close(p.failed)
 	}
 	p.room.Broadcast()
 }
