@@ -127,7 +127,8 @@ func TestSignals(t *testing.T) {
 		signal    syscall.Signal
 		code      int
 	}{
-		{"wait", syscall.SIGINT, 130}, {"wait", syscall.SIGTERM, 143}, {"daemon", syscall.SIGTERM, 0}, {"daemon", syscall.SIGINT, 0},
+		{"wait", syscall.SIGINT, 130}, {"wait", syscall.SIGTERM, 143}, {"wait", syscall.SIGHUP, 129},
+		{"daemon", syscall.SIGTERM, 0}, {"daemon", syscall.SIGINT, 0}, {"daemon", syscall.SIGHUP, 0},
 	}
 	for _, row := range rows {
 		t.Run(fmt.Sprint(row.behaviour, " ", row.signal), func(t *testing.T) {
@@ -147,6 +148,19 @@ func TestSecondSignal(t *testing.T) {
 	}
 	p.Process.Signal(syscall.SIGTERM)
 	p.end(143, "")
+}
+
+// timeout(1) signals the process, and then its group: that is one wish, not two.
+func TestSignalSentTwice(t *testing.T) {
+	p := start(t, "stuck", nil)
+	p.Process.Signal(syscall.SIGTERM)
+	if got := p.line(); got != "proc: signal: terminated" {
+		t.Fatalf("line %q", got)
+	}
+	p.Process.Signal(syscall.SIGTERM)
+	time.Sleep(20 * time.Millisecond) // or INT would come before it
+	p.Process.Signal(syscall.SIGINT)
+	p.end(130, "")
 }
 
 // A shell without job control starts background jobs with INT ignored; it must not end them.
