@@ -68,10 +68,11 @@ func appendName(dst []byte, name string) []byte {
 	return append(dst, '"')
 }
 
-// plain tells the ASCII characters that stand for themselves in a JSON string.
+// plain tells the ASCII characters that stand for themselves in a JSON string. DEL does not, nor do the control
+// characters behind it, though JSON allows it: what is printed goes to terminals too.
 var plain = func() (table [utf8.RuneSelf]bool) {
 	for c := range table {
-		table[c] = c >= ' ' && c != '"' && c != '\\'
+		table[c] = c >= ' ' && c != '"' && c != '\\' && c != 0x7f
 	}
 	return table
 }()
@@ -106,6 +107,11 @@ func appendText[T string | []byte](dst []byte, text T, strict bool) (_ []byte, o
 			dst = append(dst, text[done:i]...)
 			dst = append(dst, "\uFFFD"...)
 			done = i + n
+		case r < 0xa0:
+			dst = append(dst, text[done:i]...)
+			dst = append(dst, `\u00`...)
+			dst = append(dst, hex[r>>4], hex[r&0xf])
+			done = i + n
 		case r == '\u2028' || r == '\u2029':
 			dst = append(dst, text[done:i]...)
 			dst = append(dst, `\u202`...)
@@ -123,9 +129,9 @@ func allPlain[T string | []byte](text T) bool {
 	var eight [8]byte
 	copy(eight[:], text)
 	w := binary.LittleEndian.Uint64(eight[:])
-	quote, backslash := w^('"'*low), w^('\\'*low)
+	quote, backslash, del := w^('"'*low), w^('\\'*low), w^(0x7f*low)
 	// A byte minus a larger one borrows from its high bit.
-	return (w|(w-' '*low)|(quote-low)|(backslash-low))&high == 0
+	return (w|(w-' '*low)|(quote-low)|(backslash-low)|(del-low))&high == 0
 }
 
 const hex = "0123456789abcdef"

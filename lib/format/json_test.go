@@ -3,6 +3,7 @@ package format
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -29,8 +30,9 @@ func TestJSON(t *testing.T) {
 		{"nulls", nulls, `{"topic":"t","partition":0,"offset":9223372036854775807,"timestamp":-1,"key":null,"value":null,"headers":[]}`},
 		{"empty", empties, `{"topic":"t","partition":0,"offset":0,"timestamp":0,"key":"","value":"","headers":[]}`},
 		{"markup is not escaped", value("<a href='x'>&</a>"), printed(`"value":"<a href='x'>&</a>"`)},
-		{"quotes and controls", value("\"\\/\b\f\n\r\t\x00\x1f\x7f"), printed(`"value":"\"\\/\b\f\n\r\t\u0000\u001f` + "\x7f" + `"`)},
-		{"ends of lines", value("a\u2028b\u2029c\u0085d"), printed(`"value":"a\u2028b\u2029c` + "\u0085" + `d"`)},
+		{"quotes and controls", value("\"\\/\b\f\n\r\t\x00\x1f\x7f"), printed(`"value":"\"\\/\b\f\n\r\t\u0000\u001f\u007f"`)},
+		{"ends of lines", value("a\u2028b\u2029c\u0085d"), printed(`"value":"a\u2028b\u2029c\u0085d"`)},
+		{"controls of 8 bits", value("\u0080\u009b31m\u009f\u00a0abcdefg\x7fh"), printed(`"value":"\u0080\u009b31m\u009f` + "\u00a0" + `abcdefg\u007fh"`)},
 		{"beyond the BMP", value("é 𝄞 \uFFFD \uFFFF \u200b"), printed("\"value\":\"é 𝄞 \uFFFD \uFFFF \u200b\"")},
 		{"not UTF-8", value("\xff"), printed(`"value_base64":"/w=="`)},
 		{"cut in a character", value("long enough to be looked at in eights \xe2\x82"),
@@ -54,7 +56,8 @@ func TestJSON(t *testing.T) {
 	}
 }
 
-// Each character by itself, and in the middle of eight that are plain, is printed as encoding/json prints it.
+// Each character by itself, and in the middle of eight that are plain, is printed as encoding/json prints it, but DEL
+// and the control characters behind it are escaped.
 func TestTextAsEncodingJSON(t *testing.T) {
 	for r := range rune(0x30000) {
 		if !utf8.ValidRune(r) {
@@ -67,9 +70,13 @@ func TestTextAsEncodingJSON(t *testing.T) {
 			if err := e.Encode(text); err != nil {
 				t.Fatal(err)
 			}
+			line := want.String()
+			if r >= 0x7f && r < 0xa0 {
+				line = strings.Replace(line, string(r), fmt.Sprintf(`\u%04x`, r), 1)
+			}
 			got, ok := appendText([]byte{'"'}, text, true)
-			if got = append(got, '"', '\n'); !ok || !bytes.Equal(got, want.Bytes()) {
-				t.Fatalf("%q: %s, want %s", text, got, want.Bytes())
+			if got = append(got, '"', '\n'); !ok || string(got) != line {
+				t.Fatalf("%q: %s, want %s", text, got, line)
 			}
 		}
 	}
