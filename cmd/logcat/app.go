@@ -19,7 +19,7 @@ type options struct {
 	partition    int32
 	delimiter    cli.Escaped
 	null         bool
-	keyDelimiter cli.Escaped
+	keyDelimiter cli.Separator
 	key          optional
 	headers      []record.Field
 	tombstones   bool
@@ -79,7 +79,7 @@ func newTool() *cli.Tool {
 func (o *options) flags() []ucli.Flag {
 	return []ucli.Flag{
 		cli.BrokerFlag(&o.brokers), cli.TimeoutFlag(&o.timeout),
-		&ucli.GenericFlag{Name: "partition", Aliases: []string{"p"}, Value: cli.Number(&o.partition, client.ByKey, 1<<31-1), DefaultText: "by key",
+		&ucli.GenericFlag{Name: "partition", Aliases: []string{"p"}, Value: cli.Number(&o.partition, 0, 1<<31-1), DefaultText: "by key",
 			Usage: "send to partition `N`"},
 		&ucli.GenericFlag{Name: "delimiter", Aliases: []string{"d"}, Value: &o.delimiter, Usage: "what ends a message: `STR`, with escapes"},
 		&ucli.BoolFlag{Name: "null", Aliases: []string{"0"}, Destination: &o.null, Usage: "a NUL ends a message"},

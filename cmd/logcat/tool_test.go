@@ -72,7 +72,7 @@ func TestRefusedLinesAreNamedWithTheirFile(t *testing.T) {
 
 func TestUsage(t *testing.T) {
 	for _, args := range [][]string{
-		{}, {"-0", "-d", "x", "t"}, {"-d", "", "t"}, {"-w", "-0", "t"}, {"-k", "a", "-K", ":", "t"}, {"--json", "-K", ":", "t"}, {"-n", "--tee", "t"},
+		{}, {"-0", "-d", "x", "t"}, {"-d", "", "t"}, {"-K", "", "t"}, {"-p", "-1", "t"}, {"-w", "-0", "t"}, {"-k", "a", "-K", ":", "t"}, {"--json", "-K", ":", "t"}, {"-n", "--tee", "t"},
 		{"-q", "-v", "t"}, {"--batch-bytes", "0", "t"}, {"-z", "brotli", "t"}, {"-a", "2", "t"}, {"-H", "=x", "t"}, {"-p", "x", "t"}, {"--linger", "-1s", "t"},
 	} {
 		code, stdout, stderr := run(t, "", args...)

@@ -29,7 +29,7 @@ type options struct {
 	json  bool
 
 	format       format.TemplateFlag
-	keyDelimiter cli.Escaped
+	keyDelimiter cli.Separator
 	delimiter    delimiter
 	null         bool
 

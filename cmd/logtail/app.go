@@ -29,7 +29,7 @@ type options struct {
 
 	format       format.TemplateFlag
 	json         bool
-	keyDelimiter cli.Escaped
+	keyDelimiter cli.Separator
 	delimiter    delimiter
 	null         bool
 	raw          bool

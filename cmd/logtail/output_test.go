@@ -32,7 +32,7 @@ func TestHeadersStandWhereTheTopicChanges(t *testing.T) {
 func TestUsage(t *testing.T) {
 	for _, args := range [][]string{
 		{}, {"-e", "-f", "t"}, {"-n", "5", "-o", "3", "t"}, {"-n", "5", "--cursor", "f", "t"}, {"--json", "--raw", "t"}, {"--json", "--format", "x", "t"},
-		{"-0", "-d", "x", "t"}, {"--raw", "-0", "t"}, {"--json", "-K", ":", "t"}, {"-v", "-q", "t"}, {"-v", "--json", "t"}, {"-o", "-10", "t"},
+		{"-0", "-d", "x", "t"}, {"--raw", "-0", "t"}, {"--json", "-K", ":", "t"}, {"-v", "-q", "t"}, {"-v", "--json", "t"}, {"-o", "-10", "t"}, {"--cursor", "", "t"}, {"-K", "", "t"},
 		{"-c", "0", "t"}, {"--format", "%q", "t"}, {"-p", "x", "t"}, {"--idle", "x", "t"}, {"--until", "yesterday", "t"},
 	} {
 		var stdout, stderr bytes.Buffer

@@ -90,8 +90,8 @@ func newOption(f ucli.Flag, envPrefix string) *option {
 		o.hidden, o.env, o.def = c.Hidden, c.EnvVars, cmp.Or(c.DefaultText, c.Value)
 		o.current = func() string { return *c.Destination }
 		o.describe(f.Name, f.Aliases, f.Usage, "FILE")
-		c.Name, c.Aliases, c.EnvVars = o.name(), nil, nil
-		o.flag = &c
+		*c.Destination = c.Value
+		o.flag = &ucli.GenericFlag{Name: o.name(), Usage: c.Usage, Value: &checked{(*path)(c.Destination), o}}
 	case *ucli.GenericFlag:
 		mustHave(f.Value != nil && f.Destination == nil && !f.Required, f.Name)
 		c := *f

@@ -184,10 +184,14 @@ type number[T ~int | ~int16 | ~int32 | ~int64] struct {
 func (n *number[T]) Set(value string) error {
 	v, err := parseNumber(value)
 	if err != nil || v < int64(n.least) || v > int64(n.most) {
-		if int64(n.most) == math.MaxInt64 {
-			return fmt.Errorf("not a number: allowed is %d or more, in decimal digits", n.least)
+		wrong := "out of range"
+		if errors.Is(err, strconv.ErrSyntax) {
+			wrong = "not a number"
 		}
-		return fmt.Errorf("not a number: allowed is %d to %d, in decimal digits", n.least, n.most)
+		if int64(n.most) == math.MaxInt64 {
+			return fmt.Errorf("%s: allowed is %d or more, in decimal digits", wrong, n.least)
+		}
+		return fmt.Errorf("%s: allowed is %d to %d, in decimal digits", wrong, n.least, n.most)
 	}
 	*n.dest = T(v)
 	return nil

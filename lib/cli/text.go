@@ -137,6 +137,37 @@ func (e *Escaped) String() string {
 
 func (*Escaped) Placeholder() string { return "STRING" }
 
+// Separator is an [Escaped] that has to be at least one byte.
+type Separator string
+
+func (s *Separator) Set(value string) error {
+	text, err := Unescape(value)
+	if err == nil && text == "" {
+		err = errors.New("empty: allowed is at least one byte")
+	}
+	if err == nil {
+		*s = Separator(text)
+	}
+	return err
+}
+
+func (s *Separator) String() string { return (*Escaped)(s).String() }
+
+func (*Separator) Placeholder() string { return "STRING" }
+
+// path is the value of a ucli.PathFlag. An empty one is most likely a variable that was not set.
+type path string
+
+func (p *path) Set(value string) error {
+	if value == "" {
+		return errors.New("empty: allowed is the path of a file or directory")
+	}
+	*p = path(value)
+	return nil
+}
+
+func (p *path) String() string { return string(*p) }
+
 // Strings is a value for an option given any number of times; each adds one string, bytes untouched. The first replaces
 // what dest holds, the default.
 func Strings(dest *[]string) ucli.Generic {

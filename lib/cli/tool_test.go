@@ -267,7 +267,7 @@ func TestCommands(t *testing.T) {
 		{"creat t", ExitUsage, "topic: unknown command \"creat\": allowed are create, delete\ntopic: hint: try 'topic --help'\n"},
 		{"--execute delete t", ExitUsage, "topic: unknown option --execute\ntopic: hint: try 'topic --help'\n"},
 		{"create --execute t", ExitUsage, "topic: unknown option --execute\ntopic: hint: try 'topic create --help'\n"},
-		{"create --partitions 0 t", ExitUsage, "topic: --partitions \"0\": not a number: allowed is 1 to 10, in decimal digits\ntopic: hint: try 'topic create --help'\n"},
+		{"create --partitions 0 t", ExitUsage, "topic: --partitions \"0\": out of range: allowed is 1 to 10, in decimal digits\ntopic: hint: try 'topic create --help'\n"},
 		{"create t u", ExitUsage, "topic: operand \"u\": at most 1 taken\ntopic: hint: topic create [OPTION]... TOPIC\n"},
 	}
 	for _, row := range rows {
