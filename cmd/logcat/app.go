@@ -71,7 +71,7 @@ func newTool() *cli.Tool {
 		Description: "Each line is one message, its bytes untouched; blank lines are messages, and a last line without a newline counts. " +
 			"The topic is created if it does not exist. A FILE of - is standard input.\n\n" +
 			"The exit status is 0 only if every line was acknowledged. The numbers of lines that were refused go to standard error.",
-		Exits: cli.Exits(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitUnavailable, cli.ExitInterrupted, cli.ExitTerminated),
+		Exits: cli.Exits(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitUnavailable, cli.ExitHungUp, cli.ExitInterrupted, cli.ExitTerminated),
 		Run:   o.run,
 	}
 }

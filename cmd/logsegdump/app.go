@@ -66,6 +66,7 @@ func newTool() *cli.Tool {
 			{Code: cli.ExitFailed, Meaning: "a file could not be read or written"},
 			{Code: cli.ExitUsage, Meaning: "the command line makes no sense, or a PATH is neither named nor shaped like a file of a log"},
 			{Code: cli.ExitDamaged, Meaning: "damage was found"},
+			{Code: cli.ExitHungUp, Meaning: "hung up (SIGHUP)"},
 			{Code: cli.ExitInterrupted, Meaning: "interrupted (SIGINT)"},
 			{Code: cli.ExitTerminated, Meaning: "terminated (SIGTERM)"},
 		},

@@ -56,7 +56,7 @@ func newTool() *cli.Tool {
 				Operands: []cli.Operand{cli.TopicOperand}, MinArgs: 1, MaxArgs: 1, Run: o.with(o.delete),
 				Flags: []ucli.Flag{&ucli.BoolFlag{Name: "execute", Destination: &o.execute, Usage: "do it"}}},
 		},
-		Exits: cli.Exits(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitUnavailable, cli.ExitInterrupted, cli.ExitTerminated),
+		Exits: cli.Exits(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitUnavailable, cli.ExitHungUp, cli.ExitInterrupted, cli.ExitTerminated),
 	}
 }
 

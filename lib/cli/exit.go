@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"slices"
 	"strings"
 	"syscall"
 )
@@ -15,9 +16,13 @@ const (
 	ExitUsage       = 64
 	ExitDamaged     = 65
 	ExitUnavailable = 75
+	ExitHungUp      = 129
 	ExitInterrupted = 130
 	ExitTerminated  = 143
 )
+
+// signalBase and the number of a signal make the status of a tool that it ended.
+const signalBase = 128
 
 // Exit is a row of a tool's table of exit statuses, as help and the manual page show it.
 type Exit struct {
@@ -31,6 +36,7 @@ var exits = []Exit{
 	{ExitUsage, "usage: the command line, the environment or the configuration makes no sense"},
 	{ExitDamaged, "damaged data was found"},
 	{ExitUnavailable, "a broker or ZooKeeper was not reachable, and nothing else is wrong: try again"},
+	{ExitHungUp, "hung up (SIGHUP), after a clean flush"},
 	{ExitInterrupted, "interrupted (SIGINT), after a clean flush"},
 	{ExitTerminated, "terminated (SIGTERM), after a clean flush"},
 }
@@ -59,7 +65,7 @@ func (t *Tool) ExitTable() []Exit {
 	case t.Exits != nil:
 		return t.Exits
 	case t.SignalOK:
-		return exits[:len(exits)-2]
+		return slices.DeleteFunc(slices.Clone(exits), func(e Exit) bool { return e.Code > signalBase })
 	}
 	return exits
 }
@@ -71,7 +77,7 @@ func (e SignalError) Error() string { return "signal: " + e.Signal.String() }
 
 func (e SignalError) code() int {
 	if s, ok := e.Signal.(syscall.Signal); ok {
-		return 128 + int(s)
+		return signalBase + int(s)
 	}
 	return ExitFailed
 }

@@ -125,7 +125,7 @@ func TestWritesToClosedStdout(t *testing.T) {
 }
 
 func TestExitTable(t *testing.T) {
-	if got := len((&Tool{}).ExitTable()); got != 7 {
+	if got := len((&Tool{}).ExitTable()); got != 8 {
 		t.Errorf("%d rows", got)
 	}
 	for _, exit := range (&Tool{SignalOK: true}).ExitTable() {

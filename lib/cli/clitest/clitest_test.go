@@ -109,6 +109,8 @@ Usage.
 Damaged.
 .It 75
 Unavailable.
+.It 129
+Hung up.
 .It 130
 Interrupted.
 .It 143
