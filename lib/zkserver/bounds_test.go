@@ -94,9 +94,13 @@ func TestHugeMultiRead(t *testing.T) {
 // Clients that never read their events are given up when all of them together have too many; those that read are not.
 func TestManyNeverReadTheirEvents(t *testing.T) {
 	var lines logged
-	s := start(t, Options{Logger: lines.logger()})
+	// On a busy machine the silent clients must not go because their sessions end, nor the others run out of patience.
+	const patience = 2 * time.Minute
+	s := start(t, Options{Logger: lines.logger(), MinSessionTimeout: patience, MaxSessionTimeout: patience})
 	addr := s.Addr().String()
 	reader, other := newRaw(t, addr), newRaw(t, addr)
+	reader.nc.SetDeadline(time.Now().Add(patience))
+	other.nc.SetDeadline(time.Now().Add(patience))
 	path := "/" + strings.Repeat("x", 30_000)
 	other.create(t, path, nil, 0)
 	reader.must(t, opAddWatch, enc{}.str(path).int(0))

@@ -35,7 +35,8 @@ type outbox struct {
 	writing int  // bytes taken by the writer and not yet on their way
 	held    int  // bytes of queue and writing that total knows of
 	replies int  // replies in the queue and in the writer's hands
-	waiting bool // release will be called
+	waiting bool // release will be called, after the next commit
+	blocked bool // the writer sleeps until then: the frame at the head is not durable
 	last    bool // close after what is in the queue
 	closed  bool
 }
@@ -72,7 +73,7 @@ func (o *outbox) add(need, born int64, encode func(b []byte) []byte) bool {
 	if born != 0 {
 		o.replies++
 	}
-	if !o.waiting {
+	if !o.blocked {
 		o.ready.Signal()
 	}
 	o.count()
@@ -138,7 +139,10 @@ func (o *outbox) next(b []byte, marks []mark) ([]byte, []mark, bool) {
 			o.await()
 			continue // a commit may have ended before the call was asked for
 		}
+		// waiting is not enough to know this: it stays set when the frame became durable while the call was asked for.
+		o.blocked = len(o.marks) > 0
 		o.ready.Wait()
+		o.blocked = false
 	}
 	return b, marks, false
 }
