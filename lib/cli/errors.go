@@ -28,6 +28,13 @@ type hintError struct {
 
 func (e *hintError) Error() string { return e.err.Error() }
 func (e *hintError) Unwrap() error { return e.err }
+func (e *hintError) Hint() string  { return e.hint }
+
+// hinter is an error with a next step: one of WithHint, or of a package below that knows one.
+type hinter interface {
+	error
+	Hint() string
+}
 
 // WithCode gives err an exit status; the outermost one counts. A nil err stays nil.
 func WithCode(code int, err error) error {
@@ -37,8 +44,8 @@ func WithCode(code int, err error) error {
 	return &codeError{code, err}
 }
 
-// WithHint gives err a next step for the user, a line of its own below the error; the outermost one counts.
-// A nil err stays nil.
+// WithHint gives err a next step for the user, a line of its own below the error; the outermost one counts, and so does a
+// method Hint of any error within. A nil err stays nil.
 func WithHint(err error, hint string) error {
 	if err == nil {
 		return nil

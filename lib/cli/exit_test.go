@@ -46,6 +46,11 @@ func (w *writer) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
+// helpful is an error of a package that does not know this one.
+type helpful struct{ error }
+
+func (helpful) Hint() string { return "help" }
+
 func TestExitStatus(t *testing.T) {
 	lost, interrupt := errors.New("3 messages lost"), SignalError{syscall.SIGINT}
 	rows := []struct {
@@ -61,6 +66,7 @@ func TestExitStatus(t *testing.T) {
 		{name: "usage", err: Usagef("-a and -b"), code: 64, stderr: "sample: -a and -b\nsample: hint: try 'sample --help'\n"},
 		{name: "unavailable", err: fmt.Errorf("topic x: %w", Unavailable(io.EOF)), code: 75, stderr: "sample: topic x: EOF\n"},
 		{name: "damaged, hinted", err: WithHint(Damaged(lost), "run it again"), code: 65, stderr: "sample: 3 messages lost\nsample: hint: run it again\n"},
+		{name: "with a hint of its own", err: fmt.Errorf("topic x: %w", helpful{lost}), code: 1, stderr: "sample: topic x: 3 messages lost\nsample: hint: help\n"},
 		{name: "outermost code", err: WithCode(3, Damaged(lost)), code: 3, stderr: "sample: 3 messages lost\n"},
 		{name: "reported", err: ErrReported, code: 1},
 		{name: "reported with a code", err: Damaged(ErrReported), code: 65},

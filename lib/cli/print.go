@@ -62,9 +62,9 @@ func (e *Env) line(kind, text string) {
 // report writes an error that ended a run, and the hint that came with it.
 func (e *Env) report(err error) {
 	e.Say("%s", err)
-	var hint *hintError
+	var hint hinter
 	if errors.As(err, &hint) {
-		e.Hint("%s", hint.hint)
+		e.Hint("%s", hint.Hint())
 	}
 }
 

@@ -148,7 +148,7 @@ func (t *Tool) commandNames() []string {
 
 // hinted gives a usage error its one hint.
 func (c *call) hinted(err error) error {
-	var hint *hintError
+	var hint hinter
 	if len(flatten(err)) != 1 || codeOf(err) != ExitUsage || errors.As(err, &hint) {
 		return err
 	}

@@ -95,8 +95,19 @@ func (b *shakyBroker) serve(conn net.Conn) {
 	}
 }
 
-// answer decodes a request, and encodes the answer with its frame.
 func (b *shakyBroker) answer(frame []byte) []byte {
+	return answer(frame, func(req kmsg.Request, resp kmsg.Response) {
+		switch req := req.(type) {
+		case *kmsg.MetadataRequest:
+			b.metadata(resp.(*kmsg.MetadataResponse))
+		case *kmsg.ProduceRequest:
+			b.store(req, resp.(*kmsg.ProduceResponse))
+		}
+	})
+}
+
+// answer decodes a request, and encodes the answer, which fill makes, with its frame.
+func answer(frame []byte, fill func(kmsg.Request, kmsg.Response)) []byte {
 	req := kmsg.RequestForKey(int16(binary.BigEndian.Uint16(frame)))
 	req.SetVersion(int16(binary.BigEndian.Uint16(frame[2:])))
 	body := frame[10+binary.BigEndian.Uint16(frame[8:]):]
@@ -107,15 +118,13 @@ func (b *shakyBroker) answer(frame []byte) []byte {
 		panic(err)
 	}
 	resp := req.ResponseKind()
-	switch req := req.(type) {
+	switch req.(type) {
 	case *kmsg.ApiVersionsRequest:
 		for key, v := range map[kmsg.Key]int16{kmsg.Produce: 9, kmsg.Metadata: 9, kmsg.ApiVersions: 0, kmsg.DescribeConfigs: 1} {
 			resp.(*kmsg.ApiVersionsResponse).ApiKeys = append(resp.(*kmsg.ApiVersionsResponse).ApiKeys, kmsg.ApiVersionsResponseApiKey{ApiKey: key.Int16(), MaxVersion: v})
 		}
-	case *kmsg.MetadataRequest:
-		b.metadata(resp.(*kmsg.MetadataResponse))
-	case *kmsg.ProduceRequest:
-		b.store(req, resp.(*kmsg.ProduceResponse))
+	default:
+		fill(req, resp)
 	}
 	out := make([]byte, 4, 100)
 	out = append(out, frame[4:8]...)
