@@ -24,6 +24,7 @@ var floors = map[string]int{
 	"lib/record":      1,
 	"lib/producers":   1,
 	"lib/index":       1,
+	"lib/assign":      1,
 	"lib/zkserver":    1,
 	"lib/registry":    1,
 	"lib/vfs":         0,
