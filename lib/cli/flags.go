@@ -26,12 +26,13 @@ func ZooKeeperFlag(dest *ZooKeeper) ucli.Flag {
 		Usage: "the ZooKeeper ensemble, `HOST:PORT,...[/CHROOT]`"}
 }
 
-// TimeoutFlag is --timeout. When dest is 0 it gets DefaultTimeout.
+// TimeoutFlag is --timeout. When dest is 0 it gets DefaultTimeout. 0 is refused: some take it for "not at all" and some
+// for "for ever".
 func TimeoutFlag(dest *time.Duration) ucli.Flag {
 	if *dest == 0 {
 		*dest = DefaultTimeout
 	}
-	return &ucli.GenericFlag{Name: "timeout", Value: (*Duration)(dest), Usage: "how long to wait for a broker"}
+	return &ucli.GenericFlag{Name: "timeout", Value: (*Timeout)(dest), Usage: "how long to wait for a broker"}
 }
 
 // VerboseFlag is -v, --verbose.

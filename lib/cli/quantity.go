@@ -133,6 +133,25 @@ func (d *Duration) String() string { return formatDuration(time.Duration(*d)) }
 
 func (*Duration) Placeholder() string { return "DURATION" }
 
+// Timeout is a Duration of at least a millisecond.
+type Timeout time.Duration
+
+func (d *Timeout) Set(value string) error {
+	var v Duration
+	if err := v.Set(value); err != nil {
+		return err
+	}
+	if time.Duration(v) < time.Millisecond {
+		return errors.New("too short: allowed is 1ms or more")
+	}
+	*d = Timeout(v)
+	return nil
+}
+
+func (d *Timeout) String() string { return formatDuration(time.Duration(*d)) }
+
+func (*Timeout) Placeholder() string { return "DURATION" }
+
 // SignedDuration is a Duration that may be negative.
 type SignedDuration time.Duration
 

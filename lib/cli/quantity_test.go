@@ -47,6 +47,12 @@ func TestSize(t *testing.T) {
 	})
 }
 
+func TestTimeout(t *testing.T) {
+	checkValues(t, func() ucli.Generic { return new(Timeout) }, []valueRow{
+		{"1ms", "1ms"}, {"10s", "10s"}, {"1d", "24h"}, {"0", ""}, {"0s", ""}, {"999us", ""}, {"-1s", ""}, {"x", ""}, {"", ""},
+	})
+}
+
 func TestDuration(t *testing.T) {
 	checkValues(t, func() ucli.Generic { return new(Duration) }, []valueRow{
 		{"0", "0s"}, {"1s", "1s"}, {"7d", "168h"}, {"168h", "168h"}, {"1d12h", "36h"}, {"1.5d", "36h"}, {"1m", "1m"}, {"90s", "1m30s"}, {"5ms", "5ms"},

@@ -105,6 +105,8 @@ func TestParseJSON(t *testing.T) {
 		}},
 		{"minus zero", `{"offset":-0}`, func(m *Message) { m.Offset = 0 }},
 		{"position of logsegdump", `{"topic":"t","position":123}`, func(m *Message) { m.Topic = "t" }},
+		{"null is absent", `{"topic":null,"partition":null,"offset":null,"timestamp":null,"headers":null,"position":null,"value":"v"}`,
+			func(m *Message) { m.Value = []byte("v") }},
 		{"no headers", `{"headers":[]}`, func(m *Message) { m.Headers = nil }},
 		{"headers", `{"headers":[["a","1"], [ "a" , null ], [{"base64":"/w=="},{ "base64" : "" }]]}`, func(m *Message) {
 			m.Headers = []record.Field{{Name: "a", Value: []byte("1")}, {Name: "a"}, {Name: "\xff", Value: []byte{}}}
@@ -153,7 +155,9 @@ func TestParseJSONRefuses(t *testing.T) {
 		{`{"value":{"a":1}}`, `position 10: value: "{", expected a string`},
 		{`{"value":nul}`, `position 10: value: "n", expected a string or null`},
 		{`{"value":nulll}`, `position 14: "l", expected a comma`},
-		{`{"topic":null}`, `position 10: topic: "n", expected a string`},
+		{`{"topic":nil}`, `position 10: topic: "n", expected a string or null`},
+		{`{"timestamp":nul}`, `position 14: timestamp: "n", expected a whole number or null`},
+		{`{"timestamp":null,"timestamp":1}`, `position 19: timestamp given twice`},
 		{`{"key_base64":null}`, `position 15: key_base64: "n", expected a string`},
 		{`{"value":"v}`, `position 13: value: string without an end`},
 		{`{"value":"v\`, `position 12: value: string without an end`},
@@ -184,7 +188,7 @@ func TestParseJSONRefuses(t *testing.T) {
 		{`{"timestamp":-9223372036854775809}`, `position 14: timestamp: -9223372036854775809 is out of range`},
 		{`{"timestamp":92233720368547758080}`, `position 14: timestamp: 92233720368547758080 is out of range`},
 		{`{"partition":2147483648}`, `position 14: partition: 2147483648 is out of range, from -2147483648 to 2147483647`},
-		{`{"headers":null}`, `position 12: "n", expected an array of headers`},
+		{`{"headers":none}`, `position 12: headers: "n", expected an array of headers or null`},
 		{`{"headers":{"a":"b"}}`, `position 12: "{", expected an array of headers`},
 		{`{"headers":["a","b"]}`, `position 13: "\"", expected a header, [name, value]`},
 		{`{"headers":[["a"]]}`, `position 17: "]", expected a comma and the value of the header`},

@@ -22,7 +22,8 @@ const (
 )
 
 // ParseJSON sets m to what a line of JSON says, which is an object as AppendJSON writes it, or as a person or another
-// program would: in any order, with any blanks and escapes, with keys left out. What is left out stays as it is in m.
+// program would: in any order, with any blanks and escapes, with keys left out. What is left out stays as it is in m, and
+// so does what is null, other than the key and the value of the message, for which null is one of the things they can be.
 //
 // It is strict where going on would lose something, and then returns a *ParseError and leaves m half set: bytes behind
 // the object; keys that it does not know (but "position", which logsegdump adds), or that differ in case; a key given
@@ -137,16 +138,24 @@ func (p *parser) object(m *Message) {
 func (p *parser) field(m *Message, key []byte) int {
 	switch string(key) {
 	case "topic":
-		m.Topic = string(p.text("topic"))
+		if !p.absent("topic", "a string or null") {
+			m.Topic = string(p.text("topic"))
+		}
 		return topicField
 	case "partition":
-		m.Partition = int32(p.integer("partition", math.MinInt32, math.MaxInt32))
+		if !p.absent("partition", wholeOrNull) {
+			m.Partition = int32(p.integer("partition", math.MinInt32, math.MaxInt32))
+		}
 		return partitionField
 	case "offset":
-		m.Offset = p.integer("offset", math.MinInt64, math.MaxInt64)
+		if !p.absent("offset", wholeOrNull) {
+			m.Offset = p.integer("offset", math.MinInt64, math.MaxInt64)
+		}
 		return offsetField
 	case "timestamp":
-		m.Timestamp = p.integer("timestamp", math.MinInt64, math.MaxInt64)
+		if !p.absent("timestamp", wholeOrNull) {
+			m.Timestamp = p.integer("timestamp", math.MinInt64, math.MaxInt64)
+		}
 		return timestampField
 	case "key":
 		m.Key = p.textOrNull("key")
@@ -161,10 +170,14 @@ func (p *parser) field(m *Message, key []byte) int {
 		m.Value = p.base64("value_base64")
 		return valueField
 	case "headers":
-		m.Headers = p.headers()
+		if !p.absent("headers", "an array of headers or null") {
+			m.Headers = p.headers()
+		}
 		return headersField
 	case "position":
-		p.integer("position", math.MinInt64, math.MaxInt64)
+		if !p.absent("position", wholeOrNull) {
+			p.integer("position", math.MinInt64, math.MaxInt64)
+		}
 		return positionField
 	}
 	return 0
@@ -214,10 +227,23 @@ func (p *parser) textOrNull(what string) []byte {
 	return p.text(what)
 }
 
-func (p *parser) null(what string) {
+const wholeOrNull = "a whole number or null"
+
+// absent passes over null in the place of something that may be left out, and reports whether it stood there.
+func (p *parser) absent(what, expected string) bool {
+	if p.peek() != 'n' {
+		return false
+	}
+	p.nothing(what, expected)
+	return true
+}
+
+func (p *parser) null(what string) { p.nothing(what, "a string or null") }
+
+func (p *parser) nothing(what, expected string) {
 	rest, found := bytes.CutPrefix(p.line[p.pos:], []byte("null"))
 	if !found {
-		p.fail("%s: %s, expected a string or null", what, p.found())
+		p.fail("%s: %s, expected %s", what, p.found(), expected)
 		return
 	}
 	p.pos = len(p.line) - len(rest)

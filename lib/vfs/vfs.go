@@ -61,13 +61,16 @@ type FS interface {
 }
 
 // WriteFileAtomic replaces the file name by data: a crash at any moment leaves the old file or the whole of the
-// replacing one. It is durable on return. The temporary file beside it is name + ".tmp"; a leftover is overwritten.
+// replacing one. It is durable on return. The temporary file beside it is name + ".tmp"; one that a crash has left is
+// overwritten, and an error leaves none.
 func WriteFileAtomic(fsys FS, name string, data []byte) error {
 	tmp := name + ".tmp"
-	if err := writeSynced(fsys, tmp, data); err != nil {
-		return err
+	err := writeSynced(fsys, tmp, data)
+	if err == nil {
+		err = fsys.Rename(tmp, name)
 	}
-	if err := fsys.Rename(tmp, name); err != nil {
+	if err != nil {
+		fsys.Remove(tmp) // it may not be there; the error to tell is the first one
 		return err
 	}
 	return fsys.SyncDir(filepath.Dir(name))

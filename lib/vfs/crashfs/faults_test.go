@@ -332,3 +332,24 @@ func TestConcurrent(t *testing.T) {
 	state(t, fsys.Crash(crashfs.PowerLoss, 1))
 	group.Wait()
 }
+
+// A file that could not be replaced is as it was, and nothing is left beside it.
+func TestWriteFileAtomicLeavesNothing(t *testing.T) {
+	for _, op := range []crashfs.Op{crashfs.OpCreate, crashfs.OpWrite, crashfs.OpSync, crashfs.OpRename} {
+		fsys := crashfs.New(1)
+		if err := errors.Join(fsys.MkdirAll("/d"), vfs.WriteFileAtomic(fsys, "/d/f", []byte("old"))); err != nil {
+			t.Fatal(err)
+		}
+		fsys.Fail(op, ".tmp", 1, syscall.EIO)
+		if err := vfs.WriteFileAtomic(fsys, "/d/f", []byte("young")); !errors.Is(err, syscall.EIO) {
+			t.Errorf("%v fails: %v", op, err)
+		}
+		entries, err := fsys.ReadDir("/d")
+		if err != nil || len(entries) != 1 || entries[0].Name() != "f" {
+			t.Errorf("%v fails: %v is left (%v)", op, entries, err)
+		}
+		if text, err := vfs.ReadFile(fsys, "/d/f", 10); err != nil || string(text) != "old" {
+			t.Errorf("%v fails: %q (%v)", op, text, err)
+		}
+	}
+}
