@@ -13,12 +13,12 @@
 //	/config/topics/T                         {"version":1,"config":{"retention.ms":"1000"}}
 //	/config/changes/config_change_0000000000 "T"
 //	/admin/delete_topics/T
-//	/consumers/G/ids/C                    E  {"version":1,"subscription":{"T":2},"pattern":"static","timestamp":"1445518677618"}
+//	/consumers/G/ids/C                    E  {"version":1,"subscription":{"T":2},"pattern":"static","timestamp":"1445518677618","strategy":"sticky"}
 //	/consumers/G/owners/T/P               E  C-0
 //	/consumers/G/offsets/T/P                 1099511627776
 //
-// So far Kafka 0.8, but for incarnation and topic_id, which its readers skip. They take every JSON number for 32 bits;
-// what may be longer is a string. This is ours:
+// So far Kafka 0.8, but for incarnation, topic_id and strategy, which its readers skip; a member that assigns by range,
+// as they do, has no strategy. They take every JSON number for 32 bits; what may be longer is a string. This is ours:
 //
 //	/cluster/id                              Xq0YhZ7ZQ0m9Jm4sG2m6VQ
 //	/brokers/seqid                           4                                the id that is handed out next

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/go-zookeeper/zk"
@@ -75,6 +77,24 @@ type Member struct {
 	Subscription map[string]int32 // number of streams by topic
 	Pattern      Pattern
 	Joined       time.Time // by the member's clock, in ms; Join fills it in
+	Strategy     string    // how it assigns partitions; "" is range, as in Kafka 0.8
+	Order        int64     // rises from one registration to the next; Members fills it in
+}
+
+// Thread is the name of a member's n-th stream, from 0, as it stands in the nodes of owners.
+func Thread(member string, n int) string { return EscapeName(member) + "-" + strconv.Itoa(n) }
+
+// ThreadMember is the member that a thread belongs to. ok is false for a text that is no thread's.
+func ThreadMember(thread string) (member string, ok bool) {
+	i := strings.LastIndexByte(thread, '-')
+	if i < 0 {
+		return "", false
+	}
+	if _, err := atoi(thread[i+1:]); err != nil {
+		return "", false
+	}
+	member, err := UnescapeName(thread[:i])
+	return member, err == nil
 }
 
 // Join says that a member is there, for as long as the session of the lease lasts. ErrTerm: the group is of another
@@ -142,35 +162,7 @@ func (g *Group) Leave(ctx context.Context, lease *Lease, id string) error {
 // Members reads the members that are there, sorted by name bytewise. With a watcher it becomes dirty when they change;
 // nil watches nothing. Members that nobody can read are left out, and logged.
 func (g *Group) Members(ctx context.Context, w *Watcher) ([]Member, error) {
-	children, _, err := g.s.childrenW(ctx, w, g.ids())
-	if errors.Is(err, zk.ErrNoNode) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	names := g.s.names(g.ids(), children)
-	members := make([]Member, len(names))
-	found := make([]bool, len(names))
-	err = g.s.each(len(names), func(i int) error {
-		data, _, ok, err := g.s.find(ctx, g.member(names[i]))
-		if err != nil || !ok {
-			return err
-		}
-		if members[i], err = decodeMember(names[i], data); err != nil {
-			g.s.options.Logger.Warn("member left out", "path", g.member(names[i]), "error", err)
-			return nil
-		}
-		found[i] = true
-		return nil
-	})
-	there := members[:0]
-	for i, m := range members {
-		if found[i] {
-			there = append(there, m)
-		}
-	}
-	return there, err
+	return g.Roster(w).Refresh(ctx)
 }
 
 // opsEmpty let a multi fail with zk.ErrNotEmpty while the group has members, and leave everything as it was.

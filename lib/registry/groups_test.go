@@ -144,6 +144,108 @@ func TestMembers(t *testing.T) {
 	})
 }
 
+// A roster reads those that have come, and everybody when it can not know who has.
+func TestRoster(t *testing.T) {
+	all(t, func(t *testing.T, target target) {
+		ctx := background(t)
+		target.planted(t)
+		names := func(members []registry.Member) (names []string) {
+			for _, m := range members {
+				names = append(names, m.ID)
+			}
+			return names
+		}
+		one := join(t, target, "g", "one")
+		w := registry.NewWatcher()
+		defer w.Close()
+		r := one.Roster(w)
+		first := get[[]registry.Member](t)(r.Refresh(ctx))
+		two := join(t, target, "g", "two")
+		<-w.Dirty()
+		if one.fake != nil {
+			one.fake.Stats()
+		}
+		both := get[[]registry.Member](t)(r.Refresh(ctx))
+		if !cmp.Equal(names(both), []string{"one", "two"}) || both[0].Order != first[0].Order || both[1].Order <= both[0].Order {
+			t.Errorf("%+v after %+v", both, first)
+		}
+		if one.fake != nil {
+			if n := one.fake.Stats().Requests; n != 2 {
+				t.Errorf("%d requests for one that has come, want 2", n)
+			}
+		}
+		must(t, two.Leave(ctx, two.lease, "two"))
+		again := registry.Member{ID: "two", Pattern: registry.Static, Strategy: "sticky"}
+		must(t, two.Join(ctx, two.lease, two.a, again)) // went and came between two readings
+		if all := get[[]registry.Member](t)(r.Refresh(ctx)); len(all) != 2 || all[1].Strategy != "sticky" || all[1].Order <= both[1].Order {
+			t.Errorf("%+v after %+v", all, both)
+		}
+		two.Session.Close()
+		<-w.Dirty()
+		r.Resync()
+		for len(both) > 1 { // the watch may have told of the return
+			both = get[[]registry.Member](t)(r.Refresh(ctx))
+		}
+		if !cmp.Equal(names(both), []string{"one"}) {
+			t.Errorf("%+v", both)
+		}
+		nobody := get[*registry.Group](t)(one.Session.Group("nobody"))
+		if all, err := nobody.Members(ctx, nil); err != nil || len(all) > 0 {
+			t.Errorf("%+v, %v", all, err)
+		}
+	})
+}
+
+func TestThreads(t *testing.T) {
+	for _, member := range []string{"g_host-1445518677618-0a1b2c3d", "", "a/b", "-"} {
+		thread := registry.Thread(member, 3)
+		if got, ok := registry.ThreadMember(thread); !ok || got != member {
+			t.Errorf("%q: %q is %q, %v", member, thread, got, ok)
+		}
+	}
+	for _, thread := range []string{"", "x", "x-", "x-a", "x-01", "%-x", "/-0"} {
+		if got, ok := registry.ThreadMember(thread); ok {
+			t.Errorf("%q is a thread of %q", thread, got)
+		}
+	}
+}
+
+// A watch of a topic tells that it has come, has changed, and has gone.
+func TestWatchTopic(t *testing.T) {
+	all(t, func(t *testing.T, target target) {
+		c, ctx := target.planted(t), background(t)
+		w := registry.NewWatcher()
+		defer w.Close()
+		watch := func() (registry.Topic, bool) {
+			t.Helper()
+			got, found, err := c.WatchTopic(ctx, "T", w)
+			must(t, err)
+			return got, found
+		}
+		if got, found := watch(); found {
+			t.Errorf("%+v", got)
+		}
+		made := topic(t, c, "T", 1)
+		<-w.Dirty()
+		if got, found := watch(); !found || !cmp.Equal(got, made) {
+			t.Errorf("%+v, %v", got, found)
+		}
+		more := get[registry.Topic](t)(c.AddPartitions(ctx, made, [][]int32{{1}}))
+		<-w.Dirty()
+		if got, found := watch(); !found || !cmp.Equal(got, more) {
+			t.Errorf("%+v, %v", got, found)
+		}
+		must(t, c.DeleteTopic(ctx, more))
+		<-w.Dirty()
+		if got, found := watch(); found {
+			t.Errorf("%+v", got)
+		}
+		if _, _, err := c.WatchTopic(ctx, "a/b", w); err == nil {
+			t.Error("a path is watched")
+		}
+	})
+}
+
 func TestKindOfGroupChangesOnlyWithoutMembers(t *testing.T) {
 	all(t, func(t *testing.T, target target) {
 		ctx, made := background(t), topic(t, target.planted(t), "T", 1)

@@ -207,14 +207,22 @@ type memberJSON struct {
 	Subscription map[string]int32 `json:"subscription"`
 	Pattern      string           `json:"pattern"`
 	Timestamp    string           `json:"timestamp"`
+	Strategy     string           `json:"strategy,omitempty"`
 }
+
+// rangeStrategy is not written, so that the text of its members is that of Kafka 0.8.
+const rangeStrategy = "range"
 
 func (m Member) encode() []byte {
 	subscription := m.Subscription
 	if subscription == nil {
 		subscription = map[string]int32{}
 	}
-	return encode(memberJSON{1, subscription, string(m.Pattern), timestamp(m.Joined)})
+	strategy := m.Strategy
+	if strategy == rangeStrategy {
+		strategy = ""
+	}
+	return encode(memberJSON{1, subscription, string(m.Pattern), timestamp(m.Joined), strategy})
 }
 
 func decodeMember(id string, data []byte) (Member, error) {
@@ -222,7 +230,10 @@ func decodeMember(id string, data []byte) (Member, error) {
 	if err := decode("member", data, &j); err != nil {
 		return Member{}, err
 	}
-	m := Member{ID: id, Subscription: j.Subscription, Pattern: Pattern(j.Pattern)}
+	m := Member{ID: id, Subscription: j.Subscription, Pattern: Pattern(j.Pattern), Strategy: j.Strategy}
+	if m.Strategy == rangeStrategy {
+		m.Strategy = ""
+	}
 	if m.Subscription == nil {
 		return m, missing("member", data, "subscription", "an object")
 	}

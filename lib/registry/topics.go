@@ -180,6 +180,20 @@ func (s *Session) Topic(ctx context.Context, name string) (t Topic, found bool, 
 	return t, err == nil, at(topicPath(name), err)
 }
 
+// WatchTopic is Topic for whoever is concerned with few topics, and with no brokers: see View for those who are. The
+// watcher becomes dirty when the topic changes, is deleted, or, where there is none, is created.
+func (s *Session) WatchTopic(ctx context.Context, name string, w *Watcher) (t Topic, found bool, err error) {
+	if err := checkTopic(name); err != nil {
+		return Topic{}, false, err
+	}
+	data, found, err := s.dataW(ctx, w, topicPath(name))
+	if err != nil || !found {
+		return Topic{}, false, err
+	}
+	t, err = decodeTopic(name, data)
+	return t, err == nil, at(topicPath(name), err)
+}
+
 // Topics reads all topics. What nobody can read is left out, and logged.
 func (s *Session) Topics(ctx context.Context) (map[string]Topic, error) {
 	names, _, err := s.children(ctx, topicsPath)
