@@ -51,6 +51,8 @@ type records struct {
 	line []byte
 }
 
+func (m *records) sifted() bool { return true }
+
 const recordColumns = "id position time key value headers"
 
 func (m *records) begin(*inspect.File) error {
@@ -157,13 +159,11 @@ func (o *options) printer(terminal bool) format.Printer {
 	}.Printer()
 }
 
+func (m *values) sifted() bool { return true }
+
 func (m *values) batch(f *inspect.File, b *inspect.Batch) error {
 	if b.Format == inspect.Format2 && b.Attributes.Control() {
 		return nil
-	}
-	switch b.Verdict {
-	case inspect.Duplicate, inspect.IDsBack:
-		return nil // what was printed already, or would be out of order
 	}
 	m.message.Topic, m.message.Partition = f.Topic, f.Partition
 	return m.s.each(&m.r, f, b, func(r *record.Record) error {

@@ -15,6 +15,7 @@ type salvage struct {
 	plain
 	s      *session
 	w      *inspect.Salvage
+	dir    string // of the log
 	failed bool
 }
 
@@ -23,14 +24,20 @@ func newSalvage(s *session) *salvage {
 }
 
 func (m *salvage) begin(f *inspect.File) error {
-	if !f.InDir {
-		return nil
-	}
 	from, errFrom := filepath.EvalSymlinks(filepath.Dir(f.Path))
-	to, errTo := filepath.EvalSymlinks(m.s.o.salvage)
-	if errFrom == nil && errTo == nil && from == to {
-		return cli.Usagef("--salvage %q: the directory that is read", m.s.o.salvage)
+	if errFrom != nil {
+		return errFrom
 	}
+	to, errTo := filepath.EvalSymlinks(m.s.o.salvage)
+	switch {
+	case f.InDir && errTo == nil && from == to:
+		return cli.Usagef("--salvage %q: the directory that is read", m.s.o.salvage)
+	case m.dir != "" && m.dir != from:
+		m.failed = true
+		m.w.Abort()
+		return cli.Usagef("--salvage: one log at a time is allowed, %s and %s are two", safeName(m.dir), safeName(from))
+	}
+	m.dir = from
 	return nil
 }
 
@@ -80,8 +87,20 @@ func (m *salvage) close() error {
 	if m.w.Batches == 0 {
 		return errors.New("nothing salvaged: no intact batch")
 	}
+	if err := m.report(); err != nil {
+		return err
+	}
+	if m.w.Left() > 0 && m.s.verdicts == 0 { // each of several logs was in order
+		err := fmt.Errorf("left out %s whose ids do not lie behind those before", plural(int(m.w.Left()), "intact batch"))
+		return cli.WithHint(err, "name the segments of one log, in the order of their ids")
+	}
+	return nil
+}
+
+// report says what was written.
+func (m *salvage) report() error {
 	if m.s.o.json {
-		return m.s.printJSON(salvageJSON{m.w.Files, m.w.Batches, m.w.Bytes, m.w.Left})
+		return m.s.printJSON(salvageJSON{m.w.Files, m.w.Batches, m.w.Bytes, m.w.Left()})
 	}
 	if m.s.o.quiet {
 		return nil
@@ -91,7 +110,7 @@ func (m *salvage) close() error {
 			return err
 		}
 	}
-	m.s.env.Say("salvaged %s, %d bytes; %d that check were left out", plural(int(m.w.Batches), "batch"), m.w.Bytes, m.w.Left)
+	m.s.env.Say("salvaged %s, %d bytes; %d that check were left out", plural(int(m.w.Batches), "batch"), m.w.Bytes, m.w.Left())
 	if name := filepath.Base(m.w.Files[0]); name != m.w.Name() {
 		m.s.env.Hint("a broker wants it named %s", m.w.Name())
 	}

@@ -24,6 +24,9 @@ type session struct {
 	in  inspect.Inspector
 
 	mode     mode
+	sieve    inspect.Sieve       // in front of a mode that is sifted
+	dir      string              // whose log goes through the sieve; "" for a file that was named by itself
+	beyond   int                 // batches in a row that lie behind the range of ids
 	verdicts int                 // damage that was found
 	damaged  map[string]struct{} // files it was in
 }
@@ -32,6 +35,7 @@ type session struct {
 // by the user come to a mode only when it wants them.
 type mode interface {
 	aside() bool
+	sifted() bool // it is given only what a Sieve lets through
 	begin(f *inspect.File) error
 	batch(f *inspect.File, b *inspect.Batch) error
 	verdict(f *inspect.File, v *inspect.Verdict) error
@@ -43,6 +47,7 @@ type mode interface {
 type plain struct{}
 
 func (plain) aside() bool                                   { return false }
+func (plain) sifted() bool                                  { return false }
 func (plain) begin(*inspect.File) error                     { return nil }
 func (plain) batch(*inspect.File, *inspect.Batch) error     { return nil }
 func (plain) verdict(*inspect.File, *inspect.Verdict) error { return nil }
@@ -61,6 +66,7 @@ func newSession(ctx context.Context, o *options, env *cli.Env) *session {
 		},
 		Visitor: inspect.Visitor{Begin: s.begin, Batch: s.batch, Verdict: s.verdict, End: s.end, Progress: s.progress},
 	}
+	s.sieve.Keep = s.passed
 	switch {
 	case o.check:
 		s.mode = &check{s: s}
@@ -94,7 +100,7 @@ func (s *session) run(paths []string) error {
 			errs = append(errs, err)
 		}
 	}
-	return s.finish(append(errs, s.mode.close()))
+	return s.finish(append(errs, s.sift(s.sieve.Flush), s.mode.close()))
 }
 
 // finish writes what is left to write, and makes of what was found an exit status.
@@ -168,13 +174,55 @@ func (s *session) begin(f *inspect.File) error {
 	if s.hidden(f) {
 		return inspect.ErrSkip
 	}
+	s.beyond = 0
+	dir := ""
+	if f.InDir {
+		dir = filepath.Dir(f.Path)
+	}
+	if dir == "" || dir != s.dir {
+		s.dir = dir
+		if err := s.sift(s.sieve.Reset); err != nil {
+			return err
+		}
+	}
 	return s.mode.begin(f)
 }
 
+// sift has the sieve give away what it holds: that the rest of its file is not wanted says nothing about another one.
+func (s *session) sift(what func() error) error {
+	if err := what(); !errors.Is(err, inspect.ErrSkip) {
+		return err
+	}
+	return nil
+}
+
 func (s *session) batch(f *inspect.File, b *inspect.Batch) error {
+	if s.mode.sifted() {
+		return s.sieve.Add(f, b)
+	}
+	// Ids rise, so behind the range there is nothing left in it, but one batch alone may have a wrong id.
+	if !s.behind(b) || b.Verdict != "" {
+		s.beyond = 0
+	} else if s.beyond++; s.beyond > 1 {
+		return inspect.ErrSkip
+	}
+	return s.pick(f, b)
+}
+
+// passed takes what the sieve lets through, where ids do rise.
+func (s *session) passed(f *inspect.File, b *inspect.Batch) error {
+	if s.behind(b) {
+		return inspect.ErrSkip
+	}
+	return s.pick(f, b)
+}
+
+// behind tells whether a batch lies behind the range of ids.
+func (s *session) behind(b *inspect.Batch) bool { return s.o.ids != everything && b.Base >= s.o.ids.to }
+
+// pick gives the mode a batch that may have something of the ranges.
+func (s *session) pick(f *inspect.File, b *inspect.Batch) error {
 	switch {
-	case b.Base >= s.o.ids.to && b.Verdict == "" && s.o.ids != everything:
-		return inspect.ErrSkip // ids rise
 	case s.o.ids != everything && !s.o.ids.overlaps(b.Base, b.Last):
 		return nil
 	case s.o.times.span != everything && !s.o.times.overlaps(b.Timestamp, b.MaxTimestamp):

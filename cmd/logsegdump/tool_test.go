@@ -4,9 +4,12 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -194,5 +197,97 @@ func TestSizeBars(t *testing.T) {
 	want := []bar{{0, 1, 1}, {1, 2, 1}, {2, 4, 2}, {4, 8, 2}, {8, 16, 1}}
 	if diff := cmp.Diff(want, bars.bars(), cmp.AllowUnexported(bar{})); diff != "" {
 		t.Error("(-want +got):", diff)
+	}
+}
+
+// TestRecordsAreThoseOfASalvage: a stretch of a log that comes again, further on than is remembered of it, is printed once.
+func TestRecordsAreThoseOfASalvage(t *testing.T) {
+	var log, stretch []byte
+	for base := int64(0); base < 600; base += 2 {
+		b := record.NewBuilder(record.None)
+		for i := range int64(2) {
+			b.Append(record.Record{Timestamp: 1700000000000, Value: fmt.Appendf(nil, "value %d", base+i)})
+		}
+		batch, err := b.Finish(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		record.SetBaseOffset(batch, base)
+		log = append(log, batch...)
+		if base >= 20 && base < 160 {
+			stretch = append(stretch, batch...)
+		}
+		if base == 500 {
+			log = append(log, stretch...)
+		}
+	}
+	dir := filepath.Join(t.TempDir(), "t-0")
+	path := filepath.Join(dir, "00000000000000000000.log")
+	saved := filepath.Join(t.TempDir(), "saved")
+	if err := errors.Join(os.Mkdir(dir, 0o755), os.WriteFile(path, log, 0o644)); err != nil {
+		t.Fatal(err)
+	}
+	if code, _, stderr := execute(t, "", "--salvage", saved, dir); code != cli.ExitDamaged {
+		t.Fatalf("%d %s", code, stderr)
+	}
+	for _, args := range []string{"--values", "--values --json", "-r --json", "-x", "--values -o 100..140", "-r --json -o 590"} {
+		_, want, _ := execute(t, "", strings.Fields(args+" "+saved)...)
+		for _, from := range []string{dir, path} {
+			code, got, stderr := execute(t, "", strings.Fields(args+" "+from)...)
+			if withoutPlace(got) != withoutPlace(want) || want == "" {
+				t.Errorf("%s %s: %d %s\n%.300q, want\n%.300q", args, from, code, stderr, got, want)
+			}
+		}
+		_, got, _ := execute(t, string(log), strings.Fields(args+" -")...)
+		if withoutPlace(got) != withoutPlace(want) {
+			t.Errorf("%s -: %.300q, want\n%.300q", args, got, want)
+		}
+	}
+}
+
+// withoutPlace leaves out what tells one file from another: its name, the topic of its directory, positions.
+func withoutPlace(text string) string {
+	text = regexp.MustCompile(`"topic":"[^"]*"|"position":[0-9]+|==> .* <==`).ReplaceAllString(text, "")
+	return regexp.MustCompile(`(?m)^([0-9]+) [0-9]+ `).ReplaceAllString(text, "$1 ")
+}
+
+// TestOneWrongIDEndsNoRange: ids rise, so reading ends behind the range, but not at the first batch that claims to lie there.
+func TestOneWrongIDEndsNoRange(t *testing.T) {
+	var log []byte
+	for i, base := range []int64{0, 1, 1 << 40, 3, 4, 5} {
+		b := record.NewBuilder(record.None)
+		b.Append(record.Record{Timestamp: 1700000000000, Value: fmt.Append(nil, i)})
+		batch, err := b.Finish(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		record.SetBaseOffset(batch, base)
+		log = append(log, batch...)
+	}
+	for args, want := range map[string]string{"--values -": "0 1 3 4 5 ", "--values -o ..5 -": "0 1 3 4 ", "--values -o 3.. -": "3 4 5 "} {
+		_, stdout, stderr := execute(t, string(log), strings.Fields("--delimiter \\x20 "+args)...)
+		if stdout != want {
+			t.Errorf("%s: %q %s, want %q", args, stdout, stderr, want)
+		}
+	}
+	if _, stdout, _ := execute(t, string(log), "--json", "-o", "..5", "-"); strings.Count(stdout, "next_offset") != 4 {
+		t.Errorf("list: %s", stdout)
+	}
+}
+
+// TestSalvageTakesOneLog: batches of two logs do not go into one, and what is left out for the order of the operands is no
+// success.
+func TestSalvageTakesOneLog(t *testing.T) {
+	first, second := segment(t, record.None), segment(t, record.None)
+	target := filepath.Join(t.TempDir(), "saved")
+	if code, _, stderr := execute(t, "", "--salvage", target, first, second); code != cli.ExitUsage || !strings.Contains(stderr, "one log at a time") {
+		t.Errorf("two logs: %d %s", code, stderr)
+	}
+	if _, err := os.Stat(target); err == nil {
+		t.Error("something was written")
+	}
+	code, _, stderr := execute(t, "", "--salvage", target, first, first)
+	if code != cli.ExitFailed || !strings.Contains(stderr, "left out 1 intact batch") {
+		t.Errorf("twice: %d %s", code, stderr)
 	}
 }

@@ -183,7 +183,7 @@ func (o *Order) back(b *Batch, least int64) (v *Verdict, stays bool) {
 		return on(b, IDsBack, atLeast(max(0, least)), fmt.Sprint(b.Base)), false
 	case o.wasSeen(b):
 		return on(b, Duplicate, atLeast(least), fmt.Sprintf("ids %d to %d again", b.Base, b.Last)), false
-	case o.n > 0 && b.Base == o.proper && o.latest().base > o.proper:
+	case o.n > 0 && b.Base == o.proper:
 		one := o.latest()
 		return &Verdict{Kind: IDsBack, Position: o.position, End: b.Position, ID: one.base,
 			Expected: fmt.Sprintf("below %d, which comes next", b.Base), Found: fmt.Sprint(one.base)}, true

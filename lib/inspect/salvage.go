@@ -14,7 +14,7 @@ import (
 var ErrExists = errors.New("file exists")
 
 // Salvage writes the intact batches of a log to another segment: give it those that an Inspector finds, in order. It
-// leaves out what goes back or was there before, for the ids of a segment rise. Close it in any case.
+// leaves out what a Sieve keeps back. End it with Close or Abort.
 type Salvage struct {
 	FS vfs.FS
 	// Target is a file that is not there yet, or a directory: then the segment is named after its first id, gets its
@@ -22,42 +22,31 @@ type Salvage struct {
 	Target string
 
 	Batches, Bytes int64    // written
-	Left           int64    // batches that check and were left out
 	Files          []string // written, in order
 
+	sieve  Sieve
 	inDir  bool
 	tmp    vfs.File
 	name   string // what tmp becomes
 	base   int64
 	format Format
 	size   int64
-	last   int64 // last id written
 	index  *indexBuilder
-	undo   struct { // the state before the last batch
-		ok         bool
-		size, last int64
-		index      indexBuilder
-	}
 }
 
-// Add writes a batch.
+// Left is how many batches that check have been left out.
+func (s *Salvage) Left() int64 { return s.sieve.Left }
+
+// Add takes a batch, and writes it when it is clear that it belongs to the log.
 func (s *Salvage) Add(b *Batch) error {
+	s.sieve.Keep = s.keep
+	return s.sieve.Add(nil, b)
+}
+
+func (s *Salvage) keep(_ *File, b *Batch) error {
 	if s.tmp == nil && len(s.Files) == 0 {
 		info, err := s.FS.Stat(s.Target)
 		s.inDir = err == nil && info.IsDir()
-		s.last = -1
-	}
-	switch b.Verdict {
-	case IDsBack, Duplicate, Malformed:
-		s.Left++
-		return nil
-	}
-	if b.Format != Format07 && b.Base <= s.last {
-		if !s.undo.ok || b.Base <= s.undo.last {
-			s.Left++
-			return nil
-		}
-		s.takeBack()
 	}
 	if s.tmp != nil && (s.size+b.Size > math.MaxInt32 || b.Last-s.base > math.MaxInt32) {
 		if err := s.finish(); err != nil {
@@ -72,23 +61,9 @@ func (s *Salvage) Add(b *Batch) error {
 	return s.write(b)
 }
 
-// takeBack forgets the last batch: it claimed ids that the batches behind it show to be wrong.
-func (s *Salvage) takeBack() {
-	s.Bytes -= s.size - s.undo.size
-	s.size, s.last = s.undo.size, s.undo.last
-	*s.index = s.undo.index
-	s.undo.ok = false
-	s.Batches--
-	s.Left++
-	if s.size == 0 {
-		s.Abort() // the file is named after it
-	}
-}
-
 func (s *Salvage) begin(b *Batch) error {
 	s.base, s.size, s.format = b.Base, 0, b.Format
 	s.index = newIndexBuilder(b.Base)
-	s.undo.ok = false
 	s.name = s.Target
 	switch {
 	case s.inDir:
@@ -114,13 +89,11 @@ func (s *Salvage) begin(b *Batch) error {
 var ErrFull = errors.New("segment is full")
 
 func (s *Salvage) write(b *Batch) error {
-	s.undo.ok, s.undo.size, s.undo.last, s.undo.index = true, s.size, s.last, *s.index
 	if _, err := s.tmp.WriteAt(b.Bytes, s.size); err != nil {
 		return err
 	}
 	s.index.add(b, s.size)
 	s.size += b.Size
-	s.last = b.Last
 	s.Batches++
 	s.Bytes += b.Size
 	return nil
@@ -130,10 +103,7 @@ func (s *Salvage) write(b *Batch) error {
 func (s *Salvage) finish() error {
 	file := s.tmp
 	s.tmp = nil
-	err := file.Truncate(s.size) // a batch may have been taken back
-	if err == nil {
-		err = file.Sync()
-	}
+	err := file.Sync()
 	if cerr := file.Close(); err == nil {
 		err = cerr
 	}
@@ -155,6 +125,9 @@ func (s *Salvage) finish() error {
 
 // Close ends the writing. Without an error, all that was added is durable.
 func (s *Salvage) Close() error {
+	if err := s.sieve.Flush(); err != nil {
+		return err
+	}
 	if s.tmp == nil {
 		return nil
 	}

@@ -138,8 +138,8 @@ func TestSalvageLeavesOut(t *testing.T) {
 			}
 			dir, target := t.TempDir(), t.TempDir()
 			write(t, dir, map[string][]byte{logName(500): row.log(log, starts)})
-			if s := salvage(t, dir, target); s.Batches != row.want || s.Left != row.left {
-				t.Errorf("%d batches and %d left out, want %d and %d", s.Batches, s.Left, row.want, row.left)
+			if s := salvage(t, dir, target); s.Batches != row.want || s.Left() != row.left {
+				t.Errorf("%d batches and %d left out, want %d and %d", s.Batches, s.Left(), row.want, row.left)
 			}
 			damage, _, _ := look(t, target, Options{})
 			damage = slices.DeleteFunc(damage, func(v *Verdict) bool { return v.Kind == MissingBatch })
