@@ -40,7 +40,7 @@ func (f *fakeLog) fill(partition int, size int, clock func() int64, batches ...i
 
 func (f *fakeLog) spans() (spans []Span) {
 	for p := range f.parts {
-		spans = append(spans, Span{"t", int32(p), 0, f.end(p)})
+		spans = append(spans, between(int32(p), 0, f.end(p)))
 	}
 	return spans
 }
@@ -104,7 +104,7 @@ func TestLastStaysInsideItsSpans(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := newFakeLog(1)
 		all := log.fill(0, 2000, func() int64 { return 1 }, 50, 50, 50)
-		got, _ := lastValues(t, log, []Span{{"t", 0, all[70].Offset, all[120].Offset}}, 200)
+		got, _ := lastValues(t, log, []Span{between(0, all[70].Offset, all[120].Offset)}, 200)
 		if len(got) != 50 || !strings.HasPrefix(got[0], "0:70-") || !strings.HasPrefix(got[49], "0:119-") {
 			t.Errorf("%d records from %.8q to %.8q", len(got), got[0], got[len(got)-1])
 		}
@@ -140,7 +140,7 @@ func TestLastEndsWithItsContext(t *testing.T) {
 		log := newFakeLog(1)
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		_, err := last(ctx, []Span{{"t", 0, 0, 10}}, 3, func(error) {}, func() *Reader { return newReader(ReaderOptions{}, log, time.Second) })
+		_, err := last(ctx, []Span{between(0, 0, 10)}, 3, func(error) {}, func() *Reader { return newReader(ReaderOptions{}, log, time.Second) })
 		if !errors.Is(err, context.Canceled) {
 			t.Error(err)
 		}

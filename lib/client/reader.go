@@ -14,6 +14,7 @@ type Span struct {
 	Topic      string
 	Partition  int32
 	Start, End int64
+	Tag        int64 // the caller's, by which he tells the chunks of one Add from those of another
 }
 
 // ReaderOptions of a Reader; the zero value is sensible.

@@ -63,6 +63,11 @@ func (f *fakeLog) end(partition int) int64 {
 	return int64(binary.BigEndian.Uint64(last)) + int64(int32(binary.BigEndian.Uint32(last[57:])))
 }
 
+// between is a span of the topic that a fakeLog serves.
+func between(partition int32, start, end int64) Span {
+	return Span{Topic: "t", Partition: partition, Start: start, End: end}
+}
+
 func (f *fakeLog) explain(err error) error { return err }
 
 func (f *fakeLog) lookUp(_ context.Context, topic string) (Topic, error) {
@@ -180,7 +185,7 @@ func TestReaderReadsEachSpanOnce(t *testing.T) {
 		want[0] = want[0][:len(want[0])-1]
 		r := newReader(ReaderOptions{PartitionBytes: 300}, log, time.Second)
 		defer r.Close()
-		r.Add(Span{"t", 0, 0, end}, Span{"t", 1, second, log.end(1)}, Span{"t", 2, 0, 0})
+		r.Add(between(0, 0, end), between(1, second, log.end(1)), between(2, 0, 0))
 		got, _, errs := collect(t, r, 3)
 		if diff := cmp.Diff(want, got); diff != "" || errs != nil {
 			t.Error(diff, errs)
@@ -193,7 +198,7 @@ func TestReaderFollows(t *testing.T) {
 		log := newFakeLog(1)
 		r := newReader(ReaderOptions{}, log, time.Second)
 		defer r.Close()
-		r.Add(Span{"t", 0, 0, NoEnd})
+		r.Add(between(0, 0, NoEnd))
 		for i := range 5 {
 			time.Sleep(3 * time.Second)
 			base := log.add(0, fmt.Sprint(i))
@@ -220,7 +225,7 @@ func TestReaderStepsOverDamage(t *testing.T) {
 					}
 					r := newReader(ReaderOptions{PartitionBytes: bytes}, log, time.Second)
 					defer r.Close()
-					r.Add(Span{"t", 0, 0, log.end(0)})
+					r.Add(between(0, 0, log.end(0)))
 					got, damage, errs := collect(t, r, 1)
 					if diff := cmp.Diff([]string{"a", "b", "e", "f"}, got[0]); diff != "" {
 						t.Error(diff)
@@ -242,7 +247,7 @@ func TestReaderEndsWhereNoBatchBegins(t *testing.T) {
 		copy(log.parts[0][1][8:], "\xff\xff\xff\xff")
 		r := newReader(ReaderOptions{}, log, time.Second)
 		defer r.Close()
-		r.Add(Span{"t", 0, 0, log.end(0)})
+		r.Add(between(0, 0, log.end(0)))
 		got, _, errs := collect(t, r, 1)
 		damage := new(DamageError)
 		if len(got[0]) != 2 || len(errs) != 1 || !errors.As(errs[0], &damage) || damage.Offset > at {
@@ -257,7 +262,7 @@ func TestReaderNamesTheRange(t *testing.T) {
 		log.add(0, "a")
 		r := newReader(ReaderOptions{}, log, time.Second)
 		defer r.Close()
-		r.Add(Span{"t", 0, 0, log.end(0)}, Span{"t", 1, 7, NoEnd})
+		r.Add(between(0, 0, log.end(0)), between(1, 7, NoEnd))
 		got, _, errs := collect(t, r, 2)
 		var oor *OutOfRangeError
 		if len(got[0]) != 1 || len(errs) != 1 || !errors.As(errs[0], &oor) || *oor != (OutOfRangeError{"t", 1, 7, 0, 0}) {
@@ -278,7 +283,7 @@ func TestReaderSurvivesAnOutage(t *testing.T) {
 		}
 		var outages []bool
 		r := newReader(ReaderOptions{Outage: func(err error) { outages = append(outages, err != nil) }}, log, time.Second)
-		r.Add(Span{"t", 0, 0, log.end(0)})
+		r.Add(between(0, 0, log.end(0)))
 		got, _, errs := collect(t, r, 1)
 		r.Close()
 		if len(got[0]) != 1 || errs != nil || !slices.Equal(outages, []bool{true, false}) {
@@ -296,7 +301,7 @@ func TestReaderGivesUpAfterTheTimeout(t *testing.T) {
 		r := newReader(ReaderOptions{}, log, time.Second)
 		defer r.Close()
 		began := time.Now()
-		r.Add(Span{"t", 0, 0, log.end(0)}, Span{"missing", 0, 0, NoEnd})
+		r.Add(between(0, 0, log.end(0)), Span{Topic: "missing", End: NoEnd})
 		_, _, errs := collect(t, r, 2)
 		if len(errs) != 2 || !errors.Is(errs[0], ErrUnknownTopic) || !errors.Is(errs[1], lost) {
 			t.Error(errs)
@@ -314,7 +319,7 @@ func TestReaderFindsTheNextLeader(t *testing.T) {
 		log.add(0, "a")
 		r := newReader(ReaderOptions{}, log, time.Second)
 		defer r.Close()
-		r.Add(Span{"t", 0, 0, log.bases[0] + 200})
+		r.Add(between(0, 0, log.bases[0]+200))
 		if c := <-r.C(); len(c) != 1 || c[0].Err != nil {
 			t.Fatal(c)
 		}
