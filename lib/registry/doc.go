@@ -24,6 +24,7 @@
 //	/brokers/seqid                           4                                the id that is handed out next
 //	/brokers/assigned/B                      {"version":1,"incarnation":"q8ZjFqYdSx6Mh1Wc0bqYxA"}
 //	/admin/lock                              k1Qm0pGcQnqX9b1c2d3e4f           changes with every change of topics
+//	/admin/group_locks/G                  E  {"version":1,"holder":"logrebalance reset, root@host, process 17","timestamp":"1445518677618"}
 //	/admin/deleted_topics/ID-B               {"version":1,"topic":"T"}        broker B has still to remove topic ID
 //	/consumers/G/offsets/T                   oyD8sTjKSqGqrN5ZbF0Z2g           the topic that the offsets below belong to
 //	/consumers/G/metadata/T/P                {"version":1,"offset":"17","metadata":"aGk="}

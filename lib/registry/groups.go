@@ -79,6 +79,7 @@ type Member struct {
 	Joined       time.Time // by the member's clock, in ms; Join fills it in
 	Strategy     string    // how it assigns partitions; "" is range, as in Kafka 0.8
 	Order        int64     // rises from one registration to the next; Members fills it in
+	Session      int64     // that the registration goes with; Members fills it in
 }
 
 // Thread is the name of a member's n-th stream, from 0, as it stands in the nodes of owners.

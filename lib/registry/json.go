@@ -36,6 +36,11 @@ func missing(what string, data []byte, field, allowed string) error {
 
 func timestamp(t time.Time) string { return strconv.FormatInt(t.UnixMilli(), 10) }
 
+func parseTimestamp(text string) (time.Time, error) {
+	ms, err := strconv.ParseInt(text, 10, 64)
+	return time.UnixMilli(ms).UTC(), err
+}
+
 type brokerJSON struct {
 	JMXPort     int32  `json:"jmx_port"`
 	Timestamp   string `json:"timestamp"`
@@ -61,8 +66,8 @@ func decodeBroker(id int32, data []byte) (Broker, error) {
 		return Broker{}, missing("broker", data, "port", "1 to 65535")
 	}
 	b := Broker{ID: id, Host: j.Host, Port: j.Port, Incarnation: j.Incarnation}
-	if ms, err := strconv.ParseInt(j.Timestamp, 10, 64); err == nil {
-		b.Registered = time.UnixMilli(ms).UTC()
+	if at, err := parseTimestamp(j.Timestamp); err == nil {
+		b.Registered = at
 	}
 	return b, nil
 }
@@ -245,8 +250,8 @@ func decodeMember(id string, data []byte) (Member, error) {
 			return m, missing("member", data, "subscription", "numbers of streams from 0")
 		}
 	}
-	if ms, err := strconv.ParseInt(j.Timestamp, 10, 64); err == nil {
-		m.Joined = time.UnixMilli(ms).UTC()
+	if at, err := parseTimestamp(j.Timestamp); err == nil {
+		m.Joined = at
 	}
 	return m, nil
 }

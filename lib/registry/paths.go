@@ -21,6 +21,7 @@ const (
 	deletePath    = "/admin/delete_topics"
 	deletedPath   = "/admin/deleted_topics"
 	lockPath      = "/admin/lock"
+	groupLocks    = "/admin/group_locks"
 	clusterPath   = "/cluster"
 	clusterIDPath = "/cluster/id"
 
@@ -39,6 +40,7 @@ func topicPath(t string) string    { return topicsPath + "/" + t }
 func configOf(t string) string     { return topicConfigs + "/" + t }
 func deleteMark(t string) string   { return deletePath + "/" + t }
 func partitions(t string) string   { return topicPath(t) + "/partitions" }
+func groupLock(g string) string    { return groupLocks + "/" + EscapeName(g) }
 func statePath(part string) string { return part + "/state" }
 
 func partitionPath(t string, p int32) string { return partitions(t) + "/" + itoa(p) }

@@ -78,7 +78,7 @@ func (g *Group) readMember(ctx context.Context, name string) (Member, error) {
 		g.s.options.Logger.Warn("member left out", "path", g.member(name), "error", err)
 		return Member{}, nil
 	}
-	m.Order = stat.Czxid
+	m.Order, m.Session = stat.Czxid, stat.EphemeralOwner
 	return m, nil
 }
 

@@ -1,0 +1,163 @@
+package registry
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/go-zookeeper/zk"
+)
+
+// ErrNoMember says that a group has no member of that name.
+var ErrNoMember = errors.New("registry: no such member")
+
+// Exists tells whether there is anything of the group.
+func (g *Group) Exists(ctx context.Context) (bool, error) { return g.s.exists(ctx, g.dir) }
+
+// Holder is what the owner node of a partition says.
+type Holder struct {
+	Thread  string
+	Session int64 // that the node goes with; 0: none, which is nobody's work of ours
+}
+
+// Holders is Owners with the sessions: the owner is there as long as his session, and a member while it is registered.
+func (g *Group) Holders(ctx context.Context, topic string) (map[int32]Holder, error) {
+	names, _, err := g.s.children(ctx, g.ownersOf(topic))
+	if err != nil {
+		return nil, err
+	}
+	numbers := g.s.brokerIDs(names)
+	held, found := make([]Holder, len(numbers)), make([]bool, len(numbers))
+	err = g.s.each(len(numbers), func(i int) error {
+		data, stat, ok, err := g.s.find(ctx, g.owner(topic, numbers[i]))
+		if err == nil && ok {
+			held[i], found[i] = Holder{string(data), stat.EphemeralOwner}, true
+		}
+		return err
+	})
+	all := make(map[int32]Holder, len(numbers))
+	for i, n := range numbers {
+		if found[i] {
+			all[n] = held[i]
+		}
+	}
+	return all, err
+}
+
+// OwnedTopics lists the topics that members of the group own partitions of, or have owned, sorted.
+func (g *Group) OwnedTopics(ctx context.Context) ([]string, error) {
+	names, _, err := g.s.children(ctx, g.owners())
+	slices.Sort(names)
+	return names, err
+}
+
+// Rebalance lets all members look at the group again, as if one of them had come and gone: their watch on its members
+// fires, and nothing is changed. ErrNoGroup: it is not there.
+func (g *Group) Rebalance(ctx context.Context) error {
+	path := g.member("rebalance-" + NewID())
+	p := g.s.pauses()
+	for {
+		_, _, err := g.s.multi([]any{g.s.opCreate(path, nil, 0), g.s.opDelete(path, anyVersion)})
+		switch {
+		case err == nil:
+			return nil
+		case errors.Is(err, zk.ErrNoNode):
+			return fmt.Errorf("group %q: %w", g.name, ErrNoGroup)
+		case !again(err):
+			return err
+		}
+		if err := p.wait(ctx); err != nil { // once too often does no harm
+			return err
+		}
+	}
+}
+
+// Evict takes the registration of a member away, with the partitions that its session owns, in one step, up to
+// ErrTooLarge: 2,500. Their offsets are rewritten as they are, so that its commits fail from then on: it learns that it
+// is not the owner any longer, and may join again. It returns the number of partitions. ErrNoMember: it is not there.
+// *KindError: it is of a KafkaGroup, whose coordinator alone evicts.
+func (g *Group) Evict(ctx context.Context, id string) (partitions int, err error) {
+	if a, found, err := g.Arbiter(ctx, nil); err != nil {
+		return 0, err
+	} else if found && a.Kind == KafkaGroup {
+		return 0, &KindError{Group: g.name, Kind: KafkaGroup}
+	}
+	p := g.s.pauses()
+	for tried := false; ; tried = true {
+		ops, err := g.planEviction(ctx, id)
+		if tried && errors.Is(err, ErrNoMember) {
+			return partitions, nil // the reply was lost, or it went by itself
+		}
+		if err != nil {
+			return 0, err
+		}
+		partitions = (len(ops) - 2) / 2
+		_, _, err = g.s.multi(ops)
+		switch {
+		case err == nil:
+			return partitions, nil
+		case lost(err):
+			if err := g.s.settle(ctx); err != nil {
+				return 0, err
+			}
+		case !isAny(err, []error{zk.ErrBadVersion, zk.ErrNoNode, zk.ErrNodeExists}) && !again(err):
+			return 0, err
+		}
+		if err := p.wait(ctx); err != nil {
+			return 0, err
+		}
+	}
+}
+
+// planEviction fences with the version of ids, which every Join raises, and with those of the offsets, which every claim
+// does: what is removed is what was read.
+func (g *Group) planEviction(ctx context.Context, id string) ([]any, error) {
+	_, fence, found, err := g.s.find(ctx, g.ids())
+	if err != nil {
+		return nil, err
+	}
+	var member *zk.Stat
+	if found {
+		if _, member, found, err = g.s.find(ctx, g.member(id)); err != nil {
+			return nil, err
+		}
+	}
+	if !found {
+		return nil, fmt.Errorf("group %q: member %q: %w", g.name, id, ErrNoMember)
+	}
+	ops := []any{g.s.opCheck(g.ids(), fence.Version), g.s.opDelete(g.member(id), anyVersion)}
+	if member.EphemeralOwner == 0 {
+		return ops, nil // made by hand: what it owns cannot be told
+	}
+	topics, err := g.OwnedTopics(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, topic := range topics {
+		held, err := g.Holders(ctx, topic)
+		if err != nil {
+			return nil, err
+		}
+		for partition, h := range held {
+			if h.Session != member.EphemeralOwner {
+				continue
+			}
+			bump, err := g.planBump(ctx, g.offset(topic, partition))
+			if err != nil {
+				return nil, err
+			}
+			ops = append(ops, bump, g.s.opDelete(g.owner(topic, partition), anyVersion))
+		}
+	}
+	return ops, nil
+}
+
+// planBump changes the version of an offset, and nothing else.
+func (g *Group) planBump(ctx context.Context, path string) (any, error) {
+	data, stat, found, err := g.s.find(ctx, path)
+	if err != nil || found {
+		return g.s.opSet(path, data, stat.Version), err
+	}
+	return g.s.opCreate(path, encodeOffset(NoOffset), 0), nil
+}
