@@ -7,7 +7,8 @@
 // out how they go on: by records, with gaps, as Kafka has them, or by bytes, without gaps, as logd has them.
 //
 // An Inspector does that for files and directories, holds indexes against their log and segments against each other, and
-// checks the files beside them. It only reads. Salvage writes intact batches to another segment, Repair cuts off what a
+// checks the files beside them. It only reads. A Sieve lets those batches through that can stand in one log together;
+// Salvage writes intact batches to another segment, Repair cuts off what a
 // crash has left at the end and builds indexes again.
 //
 // # What is damage
@@ -15,7 +16,8 @@
 // Not what is normal in a real log: ids that begin above the base of the segment, gaps between them, and batches that
 // span more ids than they have records (compaction); indexes that are empty, missing, behind the log, or filled with
 // zeros behind the last entry; an entry for several batches that were appended at once; epochs that begin at the end of
-// the log; files that a compaction or a deletion has left; a log that is being written to.
+// the log; files that a compaction or a deletion has left, or a crash; what a recovery has cut off and kept beside the
+// log; an empty segment below the end of the log, which was begun and given up; a log that is being written to.
 //
 // Nothing covers the leader epoch of a batch, and nothing but its neighbours its base offset: in a log of Kafka an id
 // that was changed and still lies between those around it can not be told from a right one.

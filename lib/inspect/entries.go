@@ -206,16 +206,37 @@ func (c *offsetCheck) damage(from, to int64) {
 	}
 }
 
-// end says what points behind the log, of size bytes.
-func (c *offsetCheck) end(size int64) error {
+// end takes the end of the log, and returns the entries that point behind it.
+func (c *offsetCheck) end() (behind behindEnd, err error) {
 	if c.open {
 		c.wrongEntry("the id that a batch ends with, not one behind the log")
 	}
-	for c.have {
-		c.wrongEntry(fmt.Sprintf("a batch, the log ends at %d", size))
+	for ; c.have; c.read() {
+		behind.add(c.at, index.OffsetEntrySize, fmt.Sprintf("id %d at position %d", c.entry.Last, c.entry.Position))
 	}
 	c.finish()
-	return c.trouble
+	return behind, c.trouble
+}
+
+// behindEnd are the entries at the end of an index that point behind the end of the log: one trouble, however many.
+type behindEnd struct {
+	n        int64
+	from, to int64  // bytes in the index
+	last     string // the last of them
+}
+
+func (b *behindEnd) add(at, size int64, text string) {
+	if b.n == 0 {
+		b.from = at
+	}
+	b.n, b.to, b.last = b.n+1, at+size, text
+}
+
+func (b *behindEnd) String() string {
+	if b.n == 1 {
+		return b.last
+	}
+	return fmt.Sprintf("%d entries, the last with %s", b.n, b.last)
 }
 
 // timeCheck holds a time index against the batches of its log as they go by.
@@ -306,17 +327,15 @@ func (c *timeCheck) batch(b *Batch) {
 
 func (c *timeCheck) damage() { c.broken = true }
 
-// end says what points behind the log. damaged: the log ends in damage.
-func (c *timeCheck) end(damaged bool) error {
-	for c.have {
-		if damaged {
-			c.read()
-			continue
+// end takes the end of the log, and returns the entries that point behind it; none when the log ends in damage.
+func (c *timeCheck) end(damaged bool) (behind behindEnd, err error) {
+	for ; c.have; c.read() {
+		if !damaged {
+			behind.add(c.at, index.TimeEntrySize, fmt.Sprintf("time %d at id %d", c.entry.Timestamp, c.entry.Last))
 		}
-		c.wrongEntry(fmt.Sprintf("an id of the log, which ends with %d", c.last))
 	}
 	c.finish()
-	return c.trouble
+	return behind, c.trouble
 }
 
 // decodeOffset and decodeTime decode one entry of the segment with the given base.

@@ -84,6 +84,8 @@ func FuzzFiles(f *testing.F) {
 	log, _ := ours(f, 0, 100)
 	files := indexed(f, 0, log)
 	f.Add(log, files["00000000000000000000.index"], files["00000000000000000000.timeindex"], snapshotOf(1, 2), txnOf(0, 4, 6, 11, 12), "0\n1\n0 0\n")
+	f.Add(log, []byte{}, []byte{}, []byte{}, []byte{}, `{"t": {"retention.ms": "5"}}`)
+	f.Add(log, []byte{}, []byte{}, []byte{}, []byte{}, "version=0\ncluster.id=x\nincarnation=y\n")
 	f.Add(log[:len(log)-9], make([]byte, 4096), make([]byte, 12), []byte{}, make([]byte, 33), "0\n")
 	for _, log := range seedLogs(f) {
 		f.Add(log, []byte{0, 0, 0, 9, 0, 0, 0, 9}, bytes.Repeat([]byte{0xff}, 30), bytes.Repeat([]byte{1}, 90), bytes.Repeat([]byte{0}, 68), "1\n\n")
@@ -112,7 +114,11 @@ func FuzzFiles(f *testing.F) {
 		}
 		put("leader-epoch-checkpoint", []byte(text))
 		put("recovery-point-offset-checkpoint", []byte(text))
-		put("partition.metadata", []byte(text))
+		for _, name := range []string{"partition.metadata", "meta.properties", "producer-id-block", "topic-settings.json", "quorum-state", "clean-shutdown"} {
+			put(name, []byte(text))
+		}
+		put(stem+".log.cut-70", log)
+		put("00000000000000000007.index", offsets)
 		o := Options{MaxDecompressed: 1 << 16, Deep: true}
 		in := Inspector{FS: fs, Options: o, Visitor: Visitor{
 			Entry: func(*File, *Entry) error { return nil },

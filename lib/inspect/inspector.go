@@ -7,9 +7,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"path/filepath"
-	"slices"
-	"strings"
 
 	"logkit/lib/record"
 	"logkit/lib/vfs"
@@ -44,6 +41,8 @@ type Inspector struct {
 	FS vfs.FS
 	Options
 	Visitor
+
+	only string // the one index that is held against its log; "": both
 }
 
 // Path inspects a file, the directory of a partition, or a directory of such directories. Verdicts are no errors; errors
@@ -91,7 +90,7 @@ func (in *Inspector) againstLog(f *File, file vfs.File) error {
 		return err
 	}
 	defer data.Close()
-	only := &Inspector{FS: in.FS, Options: in.Options, Visitor: Visitor{Progress: in.Progress, Verdict: func(_ *File, v *Verdict) error {
+	only := &Inspector{FS: in.FS, Options: in.Options, only: f.Path, Visitor: Visitor{Progress: in.Progress, Verdict: func(_ *File, v *Verdict) error {
 		if v.File != f.Path {
 			return nil
 		}
@@ -186,136 +185,6 @@ func sniff(f *File, b []byte) error {
 func looksLikeHead(b []byte) bool {
 	const unknownAttributes = 0x80
 	return b[0]&0x80 == 0 && (b[magicAt] < 2 && b[17]&0xf0 == 0 || b[magicAt] == 2 && b[attributesAt] == 0 && b[attributesAt+1]&unknownAttributes == 0)
-}
-
-// dir inspects a directory.
-func (in *Inspector) dir(path string) error {
-	names, err := in.FS.ReadDir(path)
-	if err != nil {
-		return err
-	}
-	var logs, rest []*File
-	var partitions []string
-	for _, entry := range names {
-		if entry.IsDir() {
-			if _, _, ok := parsePartition(entry.Name()); ok {
-				partitions = append(partitions, filepath.Join(path, entry.Name()))
-			}
-			continue
-		}
-		f := Classify(filepath.Join(path, entry.Name()))
-		f.InDir = true
-		switch {
-		case f.Kind == UnknownFile:
-		case f.Kind == LogFile && f.Base >= 0 && f.Leftover == "":
-			logs = append(logs, f)
-		default:
-			rest = append(rest, f)
-		}
-	}
-	if len(logs)+len(rest) == 0 {
-		return in.dirs(path, partitions)
-	}
-	slices.SortFunc(logs, func(a, b *File) int { return compare(a.Base, b.Base) })
-	if err := in.logs(path, logs); err != nil {
-		return err
-	}
-	for _, f := range rest {
-		if err := in.beside(f, logs); err != nil {
-			return err
-		}
-	}
-	return in.partitions(partitions)
-}
-
-func compare(a, b int64) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	}
-	return 0
-}
-
-// dirs inspects a directory that has no files of a log itself. A data directory may be without a partition too.
-func (in *Inspector) dirs(path string, partitions []string) error {
-	if _, err := in.FS.Stat(filepath.Join(path, "meta.properties")); err != nil && len(partitions) == 0 {
-		return fmt.Errorf("%s: %w", path, ErrNotSegment)
-	}
-	return in.partitions(partitions)
-}
-
-func (in *Inspector) partitions(paths []string) error {
-	for _, path := range paths {
-		if err := in.dir(path); err != nil && !errors.Is(err, ErrNotSegment) && !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
-	}
-	return nil
-}
-
-// logs inspects the segments of a partition in order.
-func (in *Inspector) logs(dir string, logs []*File) error {
-	order := &Order{hint: in.layoutHint(dir)}
-	for i, f := range logs {
-		f.last = i == len(logs)-1
-		file, err := in.open(f)
-		if errors.Is(err, fs.ErrNotExist) {
-			continue // deleted since the directory was read
-		}
-		if err != nil {
-			return err
-		}
-		err = in.log(f, file, order)
-		file.Close()
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// layoutHint looks whether the directory around that of a partition is logd's.
-func (in *Inspector) layoutHint(dir string) Layout {
-	const mostBytes = 1 << 20
-	data, err := vfs.ReadFile(in.FS, filepath.Join(dir, "..", "meta.properties"), mostBytes)
-	if err == nil && strings.Contains(string(data), "\nincarnation=") {
-		return Positions
-	}
-	return UnknownLayout
-}
-
-// beside inspects a file that is no segment of the log: indexes have been held against theirs already.
-func (in *Inspector) beside(f *File, logs []*File) error {
-	if f.Leftover == "" && (f.Kind == IndexFile || f.Kind == TimeIndexFile) && in.Entry == nil &&
-		slices.ContainsFunc(logs, func(l *File) bool { return l.Base == f.Base }) {
-		return nil
-	}
-	file, err := in.open(f)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	defer file.Close()
-	if f.Leftover != "" {
-		if err := in.verdict(f, &Verdict{Kind: Leftover, File: f.Path, ID: NoID, Found: "a " + f.Kind.String() + " file, " + f.Leftover[1:]}); err != nil {
-			return err
-		}
-	}
-	if f.Kind == LogFile {
-		return in.log(f, file, new(Order))
-	}
-	return in.side(f, file)
-}
-
-func (in *Inspector) verdict(f *File, v *Verdict) error {
-	if in.Verdict == nil {
-		return nil
-	}
-	return in.Verdict(f, v)
 }
 
 // side inspects a file that is no log.

@@ -52,13 +52,29 @@ func (o *Order) begin(base int64) (v *Verdict) {
 		return nil
 	}
 	switch least := o.least(); {
-	case o.n == 0:
+	case !o.known:
 	case base < least:
 		v = &Verdict{Kind: Join, ID: base, Expected: atLeast(least), Found: fmt.Sprint(base)}
 	case o.Layout == Positions && base != o.exact && !o.damaged:
 		v = &Verdict{Kind: Join, ID: base, Expected: fmt.Sprint(o.exact), Found: fmt.Sprint(base)}
 	}
 	o.known, o.next, o.exact, o.proper, o.damaged = true, base, base, base, false
+	return v
+}
+
+// beginEmpty begins a segment that has nothing in it. One at the end that stands below where the log ends is no damage: it
+// was begun and given up, and the broker deletes it when it starts. Further on is the place of a batch that is missing.
+func (o *Order) beginEmpty(f *File) (v *Verdict) {
+	if o.known && f.Base < o.least() {
+		v = &Verdict{Kind: Join, File: f.Path, ID: f.Base, Expected: atLeast(o.least()), Found: fmt.Sprint(f.Base)}
+		if f.last {
+			v.Kind, v.Expected, v.Found = Leftover, "", "an empty segment below the end of the log"
+		}
+		return v
+	}
+	if v = o.begin(f.Base); v != nil {
+		v.File = f.Path
+	}
 	return v
 }
 

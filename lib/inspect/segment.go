@@ -2,6 +2,7 @@ package inspect
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 
@@ -45,6 +46,9 @@ func (in *Inspector) indexes(f *File, say func(*Verdict)) (*indexes, error) {
 	}
 	for _, suffix := range []string{".index", ".timeindex"} {
 		path := f.withSuffix(suffix)
+		if in.only != "" && path != in.only {
+			continue
+		}
 		file, err := in.FS.OpenRead(path)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
@@ -77,7 +81,8 @@ type pass struct {
 	said  *[]*Verdict // by the indexes
 	grown func() bool // whether the log is longer than when it was opened
 
-	tail *Verdict // on damage that may turn out to reach to the end
+	tail  *Verdict // on damage that may turn out to reach to the end
+	short bool     // the indexes know of more than there is
 }
 
 func (p *pass) batch(b *Batch, layout Layout) {
@@ -111,17 +116,42 @@ func (p *pass) end() error {
 			return err
 		}
 	}
-	if x := p.x.offsets; x != nil && !grown {
-		if err := x.end(p.f.Size); err != nil {
-			return err
-		}
-	}
-	if x := p.x.times; x != nil && !grown {
-		if err := x.end(p.tail != nil); err != nil {
+	if !grown {
+		if err := p.endIndexes(); err != nil {
 			return err
 		}
 	}
 	return p.flush()
+}
+
+// endIndexes says, once, what points behind the end of the log.
+func (p *pass) endIndexes() (err error) {
+	var offsets, times behindEnd
+	if x := p.x.offsets; x != nil {
+		if offsets, err = x.end(); err != nil {
+			return err
+		}
+	}
+	if x := p.x.times; x != nil {
+		if times, err = x.end(p.tail != nil); err != nil {
+			return err
+		}
+	}
+	if offsets.n+times.n == 0 {
+		return nil
+	}
+	p.short = true
+	v := &Verdict{Kind: IndexEntry, ID: NoID, Expected: fmt.Sprintf("none behind the log, which ends at %d", p.f.Size)}
+	if offsets.n > 0 {
+		v.File, v.Position, v.End, v.Found = p.x.offsets.file, offsets.from, offsets.to, offsets.String()
+		if times.n > 0 {
+			v.Found += fmt.Sprintf("; in the %s %v", TimeIndexFile, &times)
+		}
+	} else {
+		v.File, v.Position, v.End, v.Found = p.x.times.file, times.from, times.to, times.String()
+	}
+	*p.said = append(*p.said, v)
+	return nil
 }
 
 // flush gives away what the indexes have to say.
@@ -154,8 +184,10 @@ func (in *Inspector) scan(f *File, r io.Reader, order *Order, p *pass) error {
 	if err == nil {
 		err = p.end()
 	}
-	if errors.Is(err, ErrSkip) {
+	if errors.Is(err, ErrSkip) || p.short {
 		order.damaged = true // where this segment ends has not been seen, so the next one need not join
+	}
+	if errors.Is(err, ErrSkip) {
 		err = nil
 	}
 	if err == nil {

@@ -52,8 +52,20 @@ func (s *side) read(r io.Reader) error {
 	case len(data) > maxSideFile:
 		s.bad(0, fmt.Sprintf("at most %d bytes", maxSideFile), "more")
 		return nil
-	case s.file.Kind == SnapshotFile:
+	}
+	switch s.file.Kind {
+	case SnapshotFile:
 		return s.snapshot(data)
+	case SettingsFile:
+		return s.settings(data)
+	case QuorumFile:
+		return s.quorum(data)
+	case MetadataFile:
+		return s.metadata(string(data))
+	case PropertiesFile:
+		return s.properties(string(data))
+	case MarkerFile:
+		return nil
 	}
 	return s.text(string(data))
 }
@@ -155,13 +167,13 @@ func (s *side) snapshot(data []byte) error {
 
 // text reads the files that are lines.
 func (s *side) text(data string) error {
-	if s.file.Kind == MetadataFile {
-		return s.metadata(data)
-	}
 	lines := strings.Split(strings.TrimSuffix(data, "\n"), "\n")
 	if lines[0] != "0" {
 		s.bad(1, "version 0", short(lines[0]))
 		return nil
+	}
+	if s.file.Kind == ProducerIDFile {
+		return s.producerID(lines[1:])
 	}
 	if len(lines) < 2 {
 		s.bad(2, "a number of entries", "the end")
@@ -237,27 +249,6 @@ func (s *side) offsets(line int64, fields []string, text string) error {
 		e = append(e, Field{name, n[i+1]})
 	}
 	return s.emit(line, e...)
-}
-
-func (s *side) metadata(data string) error {
-	line := int64(0)
-	for text := range strings.Lines(data) {
-		line++
-		text = strings.TrimSpace(text)
-		if text == "" {
-			continue
-		}
-		name, value, ok := strings.Cut(text, ":")
-		value = strings.TrimSpace(value)
-		if !ok || name == "version" && value != "0" {
-			s.bad(line, "version: 0 and topic_id: ID", short(text))
-			continue
-		}
-		if err := s.emit(line, Field{name, value}); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // short is a piece of text that is safe and short enough to be shown.

@@ -35,12 +35,13 @@ const (
 	IndexOrder Kind = "index_order" // entries that do not rise
 	IndexSize  Kind = "index_size"  // no whole number of entries
 	BadFile    Kind = "bad_file"    // contents that are not those of such a file
+	MissingLog Kind = "missing_log" // an index, or a partition, without a log
 )
 
 // Notices: no damage.
 const (
 	Preallocated Kind = "preallocated" // a zero tail up to a round size, as Kafka makes it with log.preallocate
-	Leftover     Kind = "leftover"     // a file that a compaction or a deletion has left, or is at work on
+	Leftover     Kind = "leftover"     // a file that a compaction, a deletion or a crash has left, or that is being made
 	Growing      Kind = "growing"      // the log is being written to
 )
 
@@ -61,7 +62,7 @@ var kindTexts = map[Kind]string{
 	BadCRC: "bad crc", Malformed: "malformed", CodecMismatch: "codec mismatch", IDsBack: "ids go back", Duplicate: "duplicated batch",
 	MissingBatch: "missing batch", IDRange: "id out of range", EpochBack: "leader epoch goes back", Join: "segments do not join",
 	IndexEntry: "index entry points wrong", IndexOrder: "index entries out of order", IndexSize: "index has a partial entry",
-	BadFile: "bad contents", Preallocated: "preallocated", Leftover: "leftover", Growing: "being written",
+	BadFile: "bad contents", MissingLog: "log is missing", Preallocated: "preallocated", Leftover: "leftover", Growing: "being written",
 }
 
 func (k Kind) String() string {
