@@ -95,7 +95,7 @@ func (o *options) delete(ctx context.Context, s *session, args []string) error {
 			bytes += *r.SizeBytes
 		}
 	}
-	s.env.Say("topic %q: %s %s with %s", name, doing, counted(int64(len(rows)), "partition"), counted(bytes, "byte"))
+	s.env.Say("topic %q: %s %s with %s", name, doing, cli.Counted(int64(len(rows)), "partition"), cli.Counted(bytes, "byte"))
 	if !o.execute && !o.quiet {
 		s.env.Hint("--execute deletes it for good")
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"logkit/lib/cli"
 	"logkit/lib/client"
 )
 
@@ -33,8 +34,8 @@ type listed struct {
 	Partitions int    `json:"partitions"`
 }
 
-func (listed) columns() []column { return []column{{"TOPIC", false}, {"PARTITIONS", true}} }
-func (l listed) cells() []string { return []string{l.Topic, fmt.Sprint(l.Partitions)} }
+func (listed) Columns() []string { return []string{"TOPIC", ">PARTITIONS"} }
+func (l listed) Cells() []string { return []string{l.Topic, fmt.Sprint(l.Partitions)} }
 
 // describe prints all that is found, and returns what is not.
 func (o *options) describe(ctx context.Context, s *session, names []string) error {
@@ -76,14 +77,14 @@ type row struct {
 	Deleted   *bool             `json:"deleted,omitempty"` // of delete
 }
 
-func (*row) columns() []column {
-	return []column{{"TOPIC", false}, {"PARTITION", true}, {"LEADER", true}, {"LOG-START", true}, {"LOG-END", true},
-		{"SIZE", true}, {"SEGMENTS", true}, {"CONFIG", false}}
+func (*row) Columns() []string {
+	return []string{"TOPIC", ">PARTITION", ">LEADER", ">LOG-START", ">LOG-END",
+		">SIZE", ">SEGMENTS", "CONFIG"}
 }
 
-func (r *row) cells() []string {
-	return []string{r.Topic, fmt.Sprint(r.Partition), known(r.Leader), known(r.LogStart), known(r.LogEnd),
-		known(r.SizeBytes), known(r.Segments), configText(r.Config)}
+func (r *row) Cells() []string {
+	return []string{r.Topic, fmt.Sprint(r.Partition), cli.Known(r.Leader), cli.Known(r.LogStart), cli.Known(r.LogEnd),
+		cli.Known(r.SizeBytes), cli.Known(r.Segments), configText(r.Config)}
 }
 
 // describe looks at every partition of a topic.
