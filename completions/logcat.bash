@@ -32,7 +32,7 @@ _logcat()
             ((operands++ == 0)) && command=$word
         elif [[ $word == -- ]]; then
             ended=1
-        elif [[ $word =~ ^(--broker|--timeout|--partition|--delimiter|--key-delimiter|--key|--header|--compress|--acks|--linger|--batch-bytes|--rate|-[0wnvqh]*[bpdKkHza])$ ]]; then
+        elif [[ $word =~ ^(--broker|--timeout|--partition|--delimiter|--key-delimiter|--key|--header|--compress|--acks|--linger|--batch-bytes|--rate|--progress|--confirm|-[0wnvqh]*[bpdKkHza])$ ]]; then
             option=$word
             [[ $option == --* ]] || option=-${option: -1}
             i+=1
@@ -56,10 +56,18 @@ _logcat()
         --acks|-a)
             mapfile -t COMPREPLY < <(compgen -W 'all 1 0' -- "$cur")
             ;;
+        --progress)
+            compopt -o filenames 2>/dev/null
+            mapfile -t COMPREPLY < <(compgen -f -- "$cur")
+            ;;
+        --confirm)
+            compopt -o filenames 2>/dev/null
+            mapfile -t COMPREPLY < <(compgen -f -- "$cur")
+            ;;
         ?*) ;;
         *)
             if [[ ! $ended && $cur == -* ]]; then
-                mapfile -t COMPREPLY < <(compgen -W '--broker -b --timeout --partition -p --delimiter -d --null -0 --key-delimiter -K --key -k --header -H --tombstones --crlf --whole -w --json --compress -z --acks -a --linger --batch-bytes --rate --tee --dry-run -n --verbose -v --quiet -q --help -h --version' -- "$cur")
+                mapfile -t COMPREPLY < <(compgen -W '--broker -b --timeout --partition -p --delimiter -d --null -0 --key-delimiter -K --key -k --header -H --tombstones --crlf --whole -w --json --compress -z --acks -a --linger --batch-bytes --rate --tee --progress --confirm --dry-run -n --verbose -v --quiet -q --help -h --version' -- "$cur")
             else
                 case $operands in
                     0)

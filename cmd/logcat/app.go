@@ -34,6 +34,8 @@ type options struct {
 	rate       int64
 
 	tee            bool
+	progress       string
+	confirm        string
 	dryRun         bool
 	verbose, quiet bool
 }
@@ -97,6 +99,8 @@ func (o *options) flags() []ucli.Flag {
 		&ucli.GenericFlag{Name: "batch-bytes", Value: &o.batchBytes, Usage: "the largest batch before compression"},
 		&ucli.GenericFlag{Name: "rate", Value: cli.Number(&o.rate, 0, 1<<40), DefaultText: "no limit", Usage: "send at most `N` messages a second"},
 		&ucli.BoolFlag{Name: "tee", Destination: &o.tee, Usage: "copy the input to standard output as it is acknowledged"},
+		&ucli.PathFlag{Name: "progress", Destination: &o.progress, Usage: "keep in `FILE` how much of the input is acknowledged, and go on from there"},
+		&ucli.PathFlag{Name: "confirm", Destination: &o.confirm, Usage: "with --json: write to `FILE` the source of each message that is acknowledged, TOPIC PARTITION NEXT-ID"},
 		&ucli.BoolFlag{Name: "dry-run", Aliases: []string{"n"}, Destination: &o.dryRun, Usage: "send nothing, say what would be sent"},
 		worded(cli.VerboseFlag(&o.verbose), "a receipt for each batch, PARTITION FIRST-ID COUNT, and a summary at the end"),
 		worded(cli.QuietFlag(&o.quiet), "no hints, no progress"),
@@ -122,6 +126,9 @@ func (o *options) check() error {
 		{o.key.given && o.keyDelimiter != "", "--key and --key-delimiter exclude each other"},
 		{o.json && (o.keyDelimiter != "" || o.crlf || o.tombstones), "--json excludes --key-delimiter, --crlf and --tombstones: the input says it all"},
 		{o.dryRun && o.tee, "--dry-run and --tee exclude each other: nothing is acknowledged"},
+		{o.confirm != "" && !o.json, "--confirm needs --json: only that tells where a message was read"},
+		{o.confirm != "" && o.dryRun, "--dry-run and --confirm exclude each other: nothing is acknowledged"},
+		{o.confirm != "" && o.progress != "", "--confirm and --progress exclude each other: whoever reads --confirm knows where to go on"},
 		{o.batchBytes < 1, "--batch-bytes: 0, allowed is at least 1"},
 		{o.verbose && o.quiet, "--verbose and --quiet exclude each other"},
 	} {
@@ -134,7 +141,7 @@ func (o *options) check() error {
 
 // shape is how the options make records of lines.
 func (o *options) shape() shape {
-	s := shape{json: o.json, crlf: o.crlf, headers: o.headers, tombstones: o.tombstones}
+	s := shape{json: o.json, sources: o.confirm != "", crlf: o.crlf, headers: o.headers, tombstones: o.tombstones}
 	if o.keyDelimiter != "" {
 		s.keyDelimiter = []byte(o.keyDelimiter)
 	}
@@ -159,7 +166,10 @@ func (o *options) run(ctx context.Context, env *cli.Env, args []string) error {
 	if err := o.check(); err != nil {
 		return err
 	}
-	t := newTransfer(o, env)
+	t, err := newTransfer(o, env, args[0], args[1:])
+	if err != nil {
+		return err
+	}
 	if o.dryRun {
 		t.sink = &rehearsal{}
 		return t.run(ctx, args[1:])

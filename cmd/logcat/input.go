@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"time"
 )
@@ -12,11 +13,12 @@ const blockSize = 256 << 10
 
 // block is a piece of the input, or the end of one of its files.
 type block struct {
-	data []byte
-	at   int64 // when it was read, Unix milliseconds
-	file string
-	end  bool  // the file ends here
-	err  error // why, if it did not end by itself
+	data  []byte
+	at    int64 // when it was read, Unix milliseconds
+	input int   // which of the files
+	file  string
+	end   bool  // the file ends here
+	err   error // why, if it did not end by itself
 }
 
 // input reads files one after the other. It reads ahead by two blocks at most.
@@ -31,9 +33,9 @@ const (
 	stdinName     = "standard input"
 )
 
-// open begins to read the files, or stdin when there are none. The goroutine that reads may be stuck in a read for ever:
-// it ends at the end of the input, or with the process.
-func open(files []string, stdin io.Reader) *input {
+// open begins to read the files, or stdin when there are none; from says where, when it is not nil. The goroutine that
+// reads may be stuck in a read for ever: it ends at the end of the input, or with the process.
+func open(files []string, stdin io.Reader, from []place) *input {
 	in := &input{blocks: make(chan block), free: make(chan []byte, 3)}
 	for range cap(in.free) {
 		in.free <- make([]byte, blockSize)
@@ -43,28 +45,32 @@ func open(files []string, stdin io.Reader) *input {
 	}
 	go func() {
 		defer close(in.blocks)
-		for _, name := range files {
-			in.read(name, stdin)
+		for i, name := range files {
+			if from == nil {
+				in.read(i, name, stdin, nil)
+			} else {
+				in.read(i, name, stdin, &from[i])
+			}
 		}
 	}()
 	return in
 }
 
-func (in *input) read(name string, stdin io.Reader) {
-	from, shown := stdin, stdinName
+func (in *input) read(i int, name string, stdin io.Reader, at *place) {
+	from := stdin
 	if name != standardInput {
-		f, err := os.Open(name)
+		f, err := openAt(name, at)
 		if err != nil {
-			in.blocks <- block{file: name, end: true, err: plain(err)}
+			in.blocks <- block{input: i, file: name, end: true, err: plain(err)}
 			return
 		}
 		defer f.Close()
-		from, shown = f, name
+		from = f
 	}
 	for {
 		buf := <-in.free
 		n, err := from.Read(buf)
-		b := block{data: buf[:n], at: time.Now().UnixMilli(), file: shown, end: err != nil}
+		b := block{data: buf[:n], at: time.Now().UnixMilli(), input: i, file: shownName(name), end: err != nil}
 		if err != nil && !errors.Is(err, io.EOF) {
 			b.err = plain(err)
 		}
@@ -75,11 +81,43 @@ func (in *input) read(name string, stdin io.Reader) {
 	}
 }
 
+// openAt opens a file where it is to go on.
+func openAt(name string, at *place) (*os.File, error) {
+	if at != nil && at.missing {
+		return nil, fs.ErrNotExist
+	}
+	f, err := os.Open(name)
+	if err != nil || at == nil {
+		return f, err
+	}
+	info, err := f.Stat()
+	if err == nil && info.Mode().IsRegular() {
+		if device, inode := identity(info); device != at.Device || inode != at.Inode {
+			err = errors.New("it was replaced since this run began: run it again")
+		} else {
+			_, err = f.Seek(at.Position, io.SeekStart)
+		}
+	}
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
 // done gives a block's buffer back.
 func (in *input) done(b block) {
 	if b.data != nil {
 		in.free <- b.data[:cap(b.data)]
 	}
+}
+
+// shownName is how messages call a file.
+func shownName(file string) string {
+	if file == standardInput {
+		return stdinName
+	}
+	return file
 }
 
 // plain leaves out of an error what the caller says anyway.

@@ -17,20 +17,18 @@ type shape struct {
 	key          []byte // of all records; nil: none
 	headers      []record.Field
 	tombstones   bool // an empty value is null, if there is a key
+	sources      bool // JSON has to tell where it was read
 }
 
 // record makes a record of a line, whose bytes it shares. at is the timestamp, in Unix milliseconds, that a line
-// without one of its own gets.
-func (s *shape) record(line []byte, at int64) (record.Record, error) {
+// without one of its own gets. The source is set only if sources are asked for.
+func (s *shape) record(line []byte, at int64) (record.Record, source, error) {
 	if s.crlf {
 		line = bytes.TrimSuffix(line, []byte("\r"))
 	}
 	rec := record.Record{Timestamp: at, Key: s.key, Value: line, Headers: s.headers}
 	if s.json {
-		m := format.Message{Record: record.Record{Timestamp: at, Key: s.key}}
-		err := format.ParseJSON(line, &m)
-		m.Headers = append(m.Headers, s.headers...)
-		return m.Record, err
+		return s.fromJSON(line, at)
 	}
 	if s.keyDelimiter != nil {
 		if key, value, found := bytes.Cut(line, s.keyDelimiter); found {
@@ -40,7 +38,20 @@ func (s *shape) record(line []byte, at int64) (record.Record, error) {
 	if s.tombstones && len(rec.Value) == 0 && rec.Key != nil {
 		rec.Value = nil
 	}
-	return rec, nil
+	return rec, source{}, nil
+}
+
+func (s *shape) fromJSON(line []byte, at int64) (record.Record, source, error) {
+	m := noSource
+	m.Timestamp, m.Key = at, s.key
+	err := format.ParseJSON(line, &m)
+	m.Headers = append(m.Headers, s.headers...)
+	var from source
+	if err == nil && s.sources {
+		from, err = sourceOf(&m)
+	}
+	m.Offset = 0 // it gets one of its own
+	return m.Record, from, err
 }
 
 // parseHeader reads NAME=VALUE, or NAME for a null value.

@@ -33,10 +33,40 @@ func TestShape(t *testing.T) {
 			if row.want.Timestamp == 0 {
 				row.want.Timestamp = 99
 			}
-			got, err := row.shape.record([]byte(row.line), 99)
+			got, _, err := row.shape.record([]byte(row.line), 99)
 			if diff := cmp.Diff(row.want, got); diff != "" || err != nil {
 				t.Error(diff, err)
 			}
 		})
+	}
+}
+
+func TestSources(t *testing.T) {
+	for _, row := range []struct {
+		line string
+		want source
+		err  string
+	}{
+		{`{"topic":"t","partition":3,"offset":41,"value":"v"}`, source{"t", 3, 42}, ""},
+		{`{"topic":"t","partition":0,"offset":0}`, source{"t", 0, 1}, ""},
+		{`{"value":"v"}`, source{}, "no topic, no partition, no offset that --confirm could tell, as logtail --json writes them"},
+		{`{"topic":null,"partition":0,"offset":0}`, source{}, "no topic that --confirm could tell, as logtail --json writes them"},
+		{`{"topic":"t","partition":0,"offset":9223372036854775807}`, source{}, "no offset that --confirm could tell, as logtail --json writes them"},
+		{`{"topic":"t","partition":-1,"offset":1}`, source{}, "no partition that --confirm could tell, as logtail --json writes them"},
+		{`{"topic":"a b","partition":0,"offset":0}`, source{}, `topic "a b": not the name of a topic`},
+		{`{"topic":"a\nb 0 1","partition":0,"offset":0}`, source{}, `topic "a\nb 0 1": not the name of a topic`},
+		{`{"topic":"t"`, source{}, `position 13: end of line, expected a comma or '}' in the object`},
+	} {
+		_, got, err := (&shape{json: true, sources: true}).record([]byte(row.line), 0)
+		said := ""
+		if err != nil {
+			said = err.Error()
+		}
+		if got != row.want || said != row.err {
+			t.Errorf("%s: %+v, %q", row.line, got, said)
+		}
+	}
+	if _, got, err := (&shape{json: true}).record([]byte(`{}`), 0); err != nil || got != (source{}) {
+		t.Errorf("not asked for sources: %+v, %v", got, err)
 	}
 }

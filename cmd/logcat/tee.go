@@ -1,81 +1,62 @@
 package main
 
-import (
-	"io"
-	"sync"
-)
+import "io"
+
+// maxHeld is how many bytes of messages wait for an earlier one until reading has to wait too: more than a producer's
+// buffer, so that only what passes a partition in trouble counts.
+const maxHeld = 64 << 20
 
 // tee copies messages to standard output once they are acknowledged, in the order of the input, with their delimiters.
-// It holds what is on its way to the broker, which the producer's buffer bounds. After a failed write it copies nothing.
+// After a failed write it copies nothing.
 type tee struct {
 	to        io.Writer
 	delimiter []byte
 
-	mu      sync.Mutex
-	first   int64 // line of waiting[0]
-	waiting []copied
-	held    []byte // the messages of waiting, one after the other
-	err     error
+	sizes      queue[int] // of the messages held
+	held       []byte     // these messages, one after the other
+	begin, end int        // held[begin:end] is to be written next, held[end:] is not settled
+	err        error
 }
 
-type copied struct {
-	size    int
-	settled bool
-	acked   bool
-}
-
-// hold takes a message before it is sent; lines come one after the other. last leaves out the delimiter.
-func (t *tee) hold(line int64, message []byte, last bool) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
+func (t *tee) hold(m *message) {
 	if t.err != nil {
 		return
 	}
-	if len(t.waiting) == 0 {
-		t.first = line
-	}
-	size := len(message)
-	t.held = append(t.held, message...)
-	if !last {
+	size := len(m.bytes)
+	t.held = append(t.held, m.bytes...)
+	if !m.last {
 		t.held = append(t.held, t.delimiter...)
 		size += len(t.delimiter)
 	}
-	t.waiting = append(t.waiting, copied{size: size})
+	t.sizes.push(size)
 }
 
-// settle says what became of some messages, and writes those that no earlier one holds up any more.
-func (t *tee) settle(lines []int64, acked bool) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.err != nil {
+func (t *tee) settled(acked bool) {
+	if t.sizes.len() == 0 { // held after the error
 		return
 	}
-	for _, line := range lines {
-		t.waiting[line-t.first].settled, t.waiting[line-t.first].acked = true, acked
+	size := t.sizes.pop()
+	if !acked {
+		t.write()
+		t.begin += size
 	}
-	done, begin, end := 0, 0, 0 // held[begin:end] is to be written next
-	for _, c := range t.waiting {
-		if !c.settled {
-			break
-		}
-		done++
-		if !c.acked {
-			t.write(t.held[begin:end])
-			begin = end + c.size
-		}
-		end += c.size
-	}
-	t.write(t.held[begin:end])
-	t.first += int64(done)
-	t.waiting = append(t.waiting[:0], t.waiting[done:]...)
-	t.held = append(t.held[:0], t.held[end:]...)
+	t.end += size
+}
+
+func (t *tee) flush() {
+	t.write()
+	t.held = append(t.held[:0], t.held[t.end:]...)
+	t.begin, t.end = 0, 0
 	if t.err != nil {
-		t.waiting, t.held = nil, nil
+		t.sizes, t.held = queue[int]{}, nil
 	}
 }
 
-func (t *tee) write(b []byte) {
-	if t.err == nil && len(b) > 0 {
-		_, t.err = t.to.Write(b)
+func (t *tee) full() bool { return len(t.held) > maxHeld }
+
+func (t *tee) write() {
+	if t.err == nil && t.begin < t.end {
+		_, t.err = t.to.Write(t.held[t.begin:t.end])
 	}
+	t.begin = t.end
 }

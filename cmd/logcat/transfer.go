@@ -32,35 +32,69 @@ type transfer struct {
 	env   *cli.Env
 	shape shape
 	sink  sink
-	tee   *tee // nil without --tee
 	pace  pace
 	began time.Time
 
-	lines  int64 // messages read so far, over all files
-	at     int64 // when the block being split was read, Unix ms
-	last   bool  // the message being split ends with its file, not with a delimiter
-	shown  time.Time
-	inside bool // a file has begun, and not ended
-	failed bool // a file could not be read
+	ledger   *ledger    // nil when nobody follows it
+	tee      *tee       // nil without --tee
+	progress *progress  // nil without --progress
+	confirm  *confirmer // nil without --confirm
+
+	lines   atomic.Int64 // messages read so far, over all files, without those that were sent by an earlier run
+	at      int64        // when the block being split was read, Unix ms
+	pos     int64        // bytes of its file in front of the message being split
+	last    bool         // that message ends with its file, not with a delimiter
+	input   int          // which file that is
+	from    place        // where it began, with --progress
+	skipper *skipper     // if it is a stream, with --progress
+	inside  bool         // a file has begun, and not ended
+	failed  bool         // a file could not be read
 
 	unsent atomic.Int64 // messages refused before they reached the sink
+
+	halting sync.Once
+	halted  chan struct{} // closed when no more is to be read, for a reason of ours
+	reason  error         // that reason, nil when it has been told; set before halted is closed
 
 	mu    sync.Mutex
 	files []fileStart
 }
 
-// fileStart says which message is a file's first.
+// fileStart says which message is the first one of a file that was read, and how many of the file's are before it.
 type fileStart struct {
-	name  string
-	first int64
+	name          string
+	first, before int64
 }
 
-func newTransfer(o *options, env *cli.Env) *transfer {
-	t := &transfer{o: o, env: env, shape: o.shape(), pace: pace{rate: o.rate}, began: time.Now()}
+// newTransfer prepares what the options ask for, to the topic.
+func newTransfer(o *options, env *cli.Env, topic string, files []string) (t *transfer, err error) {
+	t = &transfer{o: o, env: env, shape: o.shape(), pace: pace{rate: o.rate}, began: time.Now(), halted: make(chan struct{})}
+	var followers []follower
 	if o.tee {
 		t.tee = &tee{to: env.Stdout, delimiter: o.splitAt()}
+		if env.StdoutMissing() {
+			t.tee.err = errors.New("it is closed")
+		}
+		followers = append(followers, t.tee)
 	}
-	return t
+	if o.progress != "" {
+		t.progress, err = openProgress(o.progress, topic, files, o.splitAt(), o.dryRun)
+		if err != nil {
+			return nil, err
+		}
+		followers = append(followers, t.progress)
+	}
+	if o.confirm != "" {
+		t.confirm, err = newConfirmer(o.confirm)
+		if err != nil {
+			return nil, err
+		}
+		followers = append(followers, t.confirm)
+	}
+	if followers != nil && !o.dryRun {
+		t.ledger = newLedger(followers...)
+	}
+	return t, nil
 }
 
 // run copies the files, or standard input, and returns what the exit status has to say.
@@ -68,22 +102,72 @@ func (t *transfer) run(ctx context.Context, files []string) error {
 	if len(files) == 0 && t.env.StdinTerminal() && !t.o.quiet {
 		t.env.Hint("reading lines from the terminal, Ctrl-D ends")
 	}
-	stopped := t.copy(ctx, open(files, t.env.Stdin))
+	ended := t.accompany()
+	var from []place
+	if t.progress != nil {
+		from = t.progress.began
+	}
+	stopped := t.copy(ctx, open(files, t.env.Stdin, from))
 
 	flush, cancel := context.WithCancelCause(context.Background())
 	defer cancel(nil)
 	defer context.AfterFunc(ctx, func() {
 		time.AfterFunc(flushTime, func() { cancel(errFlush) })
 	})()
+	if t.confirm != nil {
+		defer context.AfterFunc(flush, func() { t.confirm.abort(context.Cause(flush)) })()
+	}
 	closed := t.sink.Close(flush)
-	t.env.Progress("")
-	return t.result(ctx, stopped, closed)
+	left := t.close(flush)
+	ended()
+	return t.result(ctx, stopped, closed, left)
+}
+
+// accompany does what has to be done from time to time, until the function that it returns is called.
+func (t *transfer) accompany() (ended func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	var running sync.WaitGroup
+	if t.progress != nil && !t.o.dryRun {
+		running.Go(func() { t.progress.keep(ctx, func(err error) { t.env.Say("%s", err) }) })
+	}
+	if !t.o.quiet && !t.o.verbose && t.env.StderrTerminal() {
+		running.Go(func() { t.display(ctx) })
+	}
+	return func() {
+		cancel()
+		running.Wait()
+		t.env.Progress("")
+	}
+}
+
+// close ends what follows the messages, when no more of them will be settled.
+func (t *transfer) close(ctx context.Context) error {
+	var errs []error
+	if t.confirm != nil {
+		errs = append(errs, t.confirm.close(ctx, t.o.timeout))
+	}
+	if t.progress != nil && !t.o.dryRun {
+		errs = append(errs, t.progress.save())
+		t.progress.close()
+	}
+	return errors.Join(errs...)
+}
+
+// halt ends the reading. It may be called from any goroutine.
+func (t *transfer) halt(reason error) {
+	t.halting.Do(func() {
+		t.reason = reason
+		close(t.halted)
+	})
 }
 
 var errFlush = fmt.Errorf("not acknowledged within %v of the signal", flushTime)
 
-// errFailed stands for the error that the sink returns at its end.
-var errFailed = errors.New("no more is sent")
+// errFailed stands for the error that the sink returns at its end, and errHalted for the reason of halt.
+var (
+	errFailed = errors.New("no more is sent")
+	errHalted = errors.New("no more is read")
+)
 
 // copy reads until the input or the context ends, or the sink takes no more, which is an error. It waits for the next
 // input no longer than for these: a pipe may stay silent for ever.
@@ -99,6 +183,10 @@ func (t *transfer) copy(ctx context.Context, in *input) error {
 		case <-ctx.Done():
 		case <-t.sink.Failed():
 			return errFailed
+		case <-t.halted:
+			return errHalted
+		case <-t.confirmFailed():
+			return errHalted
 		}
 		if !more {
 			return nil
@@ -122,63 +210,125 @@ func (t *transfer) copy(ctx context.Context, in *input) error {
 			t.env.Say("%s: %v", b.file, b.err)
 			s.forget()
 		}
-		t.progress(b)
+		if b.end && b.err == nil && t.skipper != nil {
+			if err := t.skipper.end(); err != nil {
+				t.halt(beginAnew(err, t.progress.name))
+				return errHalted
+			}
+		}
 	}
+}
+
+// confirmFailed is closed when positions can not be told any more; nil without --confirm.
+func (t *transfer) confirmFailed() <-chan struct{} {
+	if t.confirm == nil {
+		return nil
+	}
+	return t.confirm.failed
 }
 
 // begin notes where a block comes from.
 func (t *transfer) begin(b block) {
 	t.at = b.at
 	if !t.inside {
+		t.input, t.pos, t.from, t.skipper = b.input, 0, place{}, nil
+		if t.progress != nil {
+			t.from = t.progress.began[b.input]
+			if t.from.stream() {
+				t.skipper = &skipper{from: t.from}
+			} else {
+				t.pos = t.from.Position
+			}
+		}
 		t.mu.Lock()
-		t.files = append(t.files, fileStart{b.file, t.lines + 1})
+		t.files = append(t.files, fileStart{b.file, t.lines.Load() + 1, t.from.Messages})
 		t.mu.Unlock()
+		if t.o.verbose && t.from.begun() {
+			t.env.Say("%s: goes on behind %s %d, at byte %d", b.file, t.unit(), t.from.Messages, t.from.Position)
+		}
 	}
 	t.inside = !b.end
 }
 
 // message sends one message; nil stands for one of size bytes, which is more than the sink takes.
-func (t *transfer) message(ctx context.Context, message []byte, size int64) error {
+func (t *transfer) message(ctx context.Context, text []byte, size int64) error {
+	m := message{bytes: text, size: size, last: t.last}
+	if t.progress != nil {
+		if sent, err := t.sent(&m); sent || err != nil {
+			return err
+		}
+	}
 	if err := t.pace.wait(ctx); err != nil {
 		return err
 	}
-	t.lines++
-	if t.tee != nil {
-		t.tee.hold(t.lines, message, t.last)
+	m.line = t.lines.Add(1)
+	var rec record.Record
+	var err error
+	if text == nil {
+		err = &client.SizeError{Size: size + record.HeaderSize, Max: t.sink.MaxRecordBytes()}
+	} else {
+		rec, m.from, err = t.shape.record(text, t.at)
 	}
-	if message == nil {
-		t.refuse(&client.SizeError{Size: size + record.HeaderSize, Max: t.sink.MaxRecordBytes()})
-		return nil
+	if t.ledger != nil && !t.ledger.hold(ctx, &m, t.sink.Failed(), t.halted) {
+		return errHalted
 	}
-	rec, err := t.shape.record(message, t.at)
 	if err != nil {
-		t.refuse(err)
+		t.unsent.Add(1)
+		t.refused(m.line, err)
 		return nil
 	}
-	return t.sink.Add(ctx, rec, t.lines)
+	return t.sink.Add(ctx, rec, m.line)
 }
 
-// refuse accounts for the current message, which can not be sent.
-func (t *transfer) refuse(err error) {
-	t.unsent.Add(1)
-	t.refused(t.lines, err)
+// sent finds out where a message ends in its file, and whether an earlier run has sent it.
+func (t *transfer) sent(m *message) (bool, error) {
+	t.pos += m.size
+	if !m.last {
+		t.pos += int64(len(t.o.splitAt()))
+	}
+	m.mark = mark{input: t.input, end: t.pos}
+	if m.bytes != nil {
+		m.mark.last = m.size
+	}
+	if t.skipper != nil {
+		sent, err := t.skipper.next(m)
+		if err != nil {
+			t.halt(beginAnew(err, t.progress.name))
+			err = errHalted
+		}
+		return sent, err
+	}
+	if m.bytes != nil {
+		m.mark.crc = addMessage(0, m)
+	}
+	return sentUnfinished(m, &t.from) || t.o.whole && t.from.Messages > 0, nil
 }
 
 // refused says that a message was not stored. It is called by the sink too.
 func (t *transfer) refused(line int64, err error) {
+	t.env.Say("%s: %v", t.where(line), err)
+	if t.ledger != nil {
+		t.ledger.settle([]int64{line}, refused)
+	}
+	if t.confirm != nil {
+		t.halt(nil) // it is said already; nothing behind it would be confirmed
+	}
+}
+
+// where names a message: its number, and its file when it has a name.
+func (t *transfer) where(line int64) string {
 	t.mu.Lock()
+	defer t.mu.Unlock()
 	at := sort.Search(len(t.files), func(i int) bool { return t.files[i].first > line }) - 1
-	file := t.files[max(at, 0)]
-	several := len(t.files) > 1 || file.name != stdinName
-	t.mu.Unlock()
-	where := fmt.Sprintf("%s %d", t.unit(), line-file.first+1)
-	if several {
+	if at < 0 {
+		return fmt.Sprintf("%s %d", t.unit(), line)
+	}
+	file := t.files[at]
+	where := fmt.Sprintf("%s %d", t.unit(), line-file.first+1+file.before)
+	if len(t.files) > 1 || file.name != stdinName {
 		where = file.name + ": " + where
 	}
-	t.env.Say("%s: %v", where, err)
-	if t.tee != nil {
-		t.tee.settle([]int64{line}, false)
-	}
+	return where
 }
 
 // unit is what a message is called.
@@ -194,34 +344,60 @@ func (t *transfer) acked(r client.Receipt) {
 	if t.o.verbose && r.Base >= 0 && t.o.acks == "all" {
 		fmt.Fprintf(t.env.Stderr, "%d %d %d\n", r.Partition, r.Base, len(r.Lines))
 	}
-	if t.tee != nil {
-		t.tee.settle(r.Lines, true)
+	if t.ledger != nil {
+		t.ledger.settle(r.Lines, acknowledged)
 	}
 }
 
-// progress shows how far a file has come, on a terminal, now and then.
-func (t *transfer) progress(b block) {
-	if t.o.quiet || t.o.verbose || b.file == stdinName || time.Since(t.shown) < 200*time.Millisecond {
-		return
+// display shows how far a file has come, on a terminal, from time to time.
+func (t *transfer) display(ctx context.Context) {
+	ticker := time.NewTicker(200 * time.Millisecond)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+		t.mu.Lock()
+		name := ""
+		if len(t.files) > 0 {
+			name = t.files[len(t.files)-1].name
+		}
+		t.mu.Unlock()
+		if name != "" && name != stdinName {
+			t.env.Progress("%s: %d messages read, %d acknowledged", name, t.lines.Load(), t.sink.Stats().Acked)
+		}
 	}
-	t.shown = time.Now()
-	t.env.Progress("%s: %d messages read, %d acknowledged", b.file, t.lines, t.sink.Stats().Acked)
 }
 
-// result words the end. stopped is the sink's error that ended the copy, closed that of its end.
-func (t *transfer) result(ctx context.Context, stopped, closed error) error {
+// result words the end. stopped is the sink's error that ended the copy, closed that of its end, and left what could not
+// be written in the end.
+func (t *transfer) result(ctx context.Context, stopped, closed, left error) error {
 	stats := t.sink.Stats()
 	refused := stats.Refused + t.unsent.Load()
+	lines := t.lines.Load()
 	if t.o.dryRun {
 		t.env.Say("dry run: %d messages, %d bytes would be sent", stats.Acked, stats.AckedBytes)
 	} else if t.o.verbose {
 		t.env.Say("%d messages, %d bytes, %.3f s", stats.Acked, stats.AckedBytes, time.Since(t.began).Seconds())
 	}
 	var errs []error
-	if stopped != nil || stats.Pending > 0 {
-		t.env.Say("%d messages acknowledged, %d refused, %d not delivered; %s %d is the last one read",
-			stats.Acked, refused, t.lines-stats.Acked-refused, t.unit(), t.lines)
+	if stopped == errFailed || closed != nil || stats.Pending > 0 {
+		t.env.Say("%d messages acknowledged, %d refused, %d not delivered; %s is the last one read",
+			stats.Acked, refused, lines-stats.Acked-refused, t.where(lines))
 		errs = append(errs, coded(errors.Join(closed)))
+	}
+	select {
+	case <-t.halted:
+		errs = append(errs, cli.WithCode(cli.ExitFailed, t.reason))
+		if t.reason == nil {
+			t.env.Hint("nothing behind it is confirmed: with --confirm a refused message ends the run")
+		}
+	default:
+	}
+	if left != nil {
+		errs = append(errs, cli.WithCode(cli.ExitFailed, left))
 	}
 	if t.tee != nil && t.tee.err != nil {
 		errs = append(errs, cli.WithCode(cli.ExitFailed, fmt.Errorf("copy to standard output: %w", t.tee.err)))

@@ -71,6 +71,33 @@ func (e *Env) StdoutFile() *os.File {
 	return nil
 }
 
+// StdoutMissing reports whether the process was started without a standard output, as with >&- in a shell. The Go runtime
+// puts /dev/null in its place, open for reading and writing, where a shell that was asked for /dev/null opens it for
+// writing only. When another standard stream is like that as well, somebody has done it on purpose, as daemons do.
+func (e *Env) StdoutMissing() bool {
+	f := e.StdoutFile()
+	if f == nil || !nullForBoth(descriptor(f)) {
+		return false
+	}
+	for _, other := range []any{e.Stdin, e.Stderr} {
+		if o, ok := other.(*os.File); ok && nullForBoth(descriptor(o)) {
+			return false
+		}
+	}
+	return true
+}
+
+// nullForBoth reports whether fd is /dev/null, open for reading and writing.
+func nullForBoth(fd int) bool {
+	flags, err := unix.FcntlInt(uintptr(fd), unix.F_GETFL, 0)
+	if err != nil || flags&unix.O_ACCMODE != unix.O_RDWR {
+		return false
+	}
+	var is, null unix.Stat_t
+	return unix.Fstat(fd, &is) == nil && unix.Stat(os.DevNull, &null) == nil && is.Rdev == null.Rdev &&
+		is.Mode&unix.S_IFMT == unix.S_IFCHR && null.Mode&unix.S_IFMT == unix.S_IFCHR
+}
+
 // StdoutTerminal reports whether data goes to a terminal.
 func (e *Env) StdoutTerminal() bool { return terminal(e.StdoutFile()) }
 
@@ -94,11 +121,20 @@ func (e *Env) StdoutColour() bool {
 
 // terminal asks for the window size because the answer needs the same request on every Unix, and only terminals have one.
 func terminal(f *os.File) bool {
+	_, is := columns(f)
+	return is
+}
+
+// columns is the width of a terminal, 0 when it does not know, and whether f is one.
+func columns(f *os.File) (width int, is bool) {
 	if f == nil {
-		return false
+		return 0, false
 	}
-	_, err := unix.IoctlGetWinsize(descriptor(f), unix.TIOCGWINSZ)
-	return err == nil
+	size, err := unix.IoctlGetWinsize(descriptor(f), unix.TIOCGWINSZ)
+	if err != nil {
+		return 0, false
+	}
+	return int(size.Col), true
 }
 
 // descriptor is not f.Fd because that switches the file, and all who share it, to blocking.

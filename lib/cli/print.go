@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 	"sync"
 	"unicode"
@@ -31,12 +32,14 @@ func (e *Env) Say(format string, args ...any) { e.line("", fmt.Sprintf(format, a
 func (e *Env) Hint(format string, args ...any) { e.line("hint: ", fmt.Sprintf(format, args...)) }
 
 // Progress shows a line that the following one, or a message, replaces. It does nothing unless stderr is a terminal.
-// An empty text clears the line.
+// An empty text clears the line. What does not fit is left out in the middle: a line that wraps could not be cleared.
 func (e *Env) Progress(format string, args ...any) {
-	if !e.StderrTerminal() {
+	f, _ := e.Stderr.(*os.File)
+	width, is := columns(f)
+	if !is {
 		return
 	}
-	text := printable(fmt.Sprintf(format, args...))
+	text := narrow(printable(fmt.Sprintf(format, args...)), width-1)
 	e.printer.mu.Lock()
 	defer e.printer.mu.Unlock()
 	if text == "" && !e.printer.progress {
@@ -44,6 +47,37 @@ func (e *Env) Progress(format string, args ...any) {
 	}
 	e.printer.progress = text != ""
 	io.WriteString(e.Stderr, clearLine+text)
+}
+
+// narrow cuts text to a number of columns, unless that is not positive. Its end tells more than its middle. A character
+// that may be a wide one counts as two columns.
+func narrow(text string, columns int) string {
+	cells := func(r rune) int {
+		if r < 0x1100 {
+			return 1
+		}
+		return 2
+	}
+	width := 0
+	for _, r := range text {
+		width += cells(r)
+	}
+	if columns <= 0 || width <= columns {
+		return text
+	}
+	const gap = ".."
+	runes := []rune(text)
+	begin, end := 0, len(runes)
+	left := columns - len(gap)
+	for head := left / 3; head >= cells(runes[begin]); begin++ {
+		head -= cells(runes[begin])
+		left -= cells(runes[begin])
+	}
+	for end > begin && left >= cells(runes[end-1]) {
+		end--
+		left -= cells(runes[end])
+	}
+	return string(runes[:begin]) + gap[:min(len(gap), columns)] + string(runes[end:])
 }
 
 const clearLine = "\r\x1b[K"

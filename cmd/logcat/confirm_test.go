@@ -1,0 +1,149 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// confirmed lets a confirmer see n messages that are acknowledged in order.
+func confirmed(t *testing.T, c *confirmer, n int64) {
+	t.Helper()
+	l := newLedger(c)
+	for line := int64(1); line <= n; line++ {
+		l.hold(t.Context(), &message{line: line, from: source{"t", 0, line}}, c.failed, nil)
+		l.settle([]int64{line}, acknowledged)
+	}
+}
+
+// Positions are told in the order of the input, up to the first message that was refused.
+func TestConfirmTellsTheAcknowledgedPrefix(t *testing.T) {
+	dir := t.TempDir()
+	round := 0
+	rounds(t, func(n int64) (follower, func()) {
+		round++
+		name := filepath.Join(dir, fmt.Sprint(round))
+		c, err := newConfirmer(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c, func() {
+			if err := c.close(t.Context(), time.Minute); err != nil {
+				t.Fatal(err)
+			}
+			want := ""
+			for line := int64(1); line <= min(n, 4); line++ {
+				want += fmt.Sprintf("t 7 %d\n", line)
+			}
+			if got, err := os.ReadFile(name); err != nil || string(got) != want {
+				t.Fatalf("%q (%v), want %q", got, err, want)
+			}
+		}
+	})
+}
+
+func fifo(t *testing.T) string {
+	t.Helper()
+	name := filepath.Join(t.TempDir(), "fifo")
+	if err := unix.Mkfifo(name, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return name
+}
+
+// A reader that stops reading holds up the messages, and gets all of them in the end.
+func TestConfirmWaitsForItsReader(t *testing.T) {
+	name := fifo(t)
+	c, err := newConfirmer(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := os.Open(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	const n = 300_000 // more than the pipe and the buffer take
+	done := make(chan error)
+	go func() {
+		confirmed(t, c, n)
+		done <- c.close(context.Background(), time.Minute)
+	}()
+	lines := bufio.NewScanner(r)
+	for i := 1; lines.Scan(); i++ {
+		if want := fmt.Sprintf("t 0 %d", i); lines.Text() != want {
+			t.Fatalf("%q, want %q", lines.Text(), want)
+		}
+		if i == n {
+			break
+		}
+	}
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+}
+
+func TestConfirmFails(t *testing.T) {
+	t.Run("reader gone", func(t *testing.T) {
+		name := fifo(t)
+		c, err := newConfirmer(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := os.Open(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Close()
+		confirmed(t, c, 1)
+		<-c.failed
+		confirmed(t, c, 100_000) // nobody waits for it
+		if err := c.close(t.Context(), time.Minute); err == nil || err.Error() != name+": its reader has gone" {
+			t.Error(err)
+		}
+	})
+	t.Run("no reader", func(t *testing.T) {
+		name := fifo(t)
+		c, err := newConfirmer(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		confirmed(t, c, 1)
+		if err := c.close(t.Context(), time.Millisecond); err == nil || err.Error() != name+": no reader within 1ms" {
+			t.Error(err)
+		}
+	})
+	t.Run("no reader and nothing to tell", func(t *testing.T) {
+		c, err := newConfirmer(fifo(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := c.close(t.Context(), time.Hour); err != nil {
+			t.Error(err)
+		}
+	})
+	t.Run("given up", func(t *testing.T) {
+		c, err := newConfirmer(fifo(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		confirmed(t, c, 1)
+		ctx, cancel := context.WithCancelCause(t.Context())
+		cancel(errFlush)
+		if err := c.close(ctx, time.Hour); err == nil || !strings.HasSuffix(err.Error(), errFlush.Error()) {
+			t.Error(err)
+		}
+	})
+	t.Run("a directory", func(t *testing.T) {
+		if _, err := newConfirmer(t.TempDir()); err == nil {
+			t.Error("opened")
+		}
+	})
+}
