@@ -65,6 +65,9 @@ func (l *Log) prepare(h *record.Header) error {
 				return l.refused(err)
 			}
 		}
+		if err := l.cutRest(); err != nil {
+			return l.refused(err)
+		}
 		old := !l.began.IsZero() && time.Since(l.began) >= l.options.SegmentAge
 		if !old && l.writer.Fits(h.Size(), h.LastOffset(), l.options.SegmentBytes) {
 			return nil
@@ -106,15 +109,37 @@ func (l *Log) install(writer *segment.Writer) {
 	l.view.Store(&v)
 }
 
+// cutRest cuts off what the recovery of the log had to leave behind its end; without room for a copy of what is intact in
+// it, nothing can be appended. The lock is held.
+func (l *Log) cutRest() error {
+	if !l.uncut {
+		return nil
+	}
+	kept, err := l.writer.CutRest()
+	if err != nil {
+		return err
+	}
+	l.uncut = false
+	l.logger.Info("log cut where its last whole batch ends", "segment", l.writer.LogPath(), "at", l.writer.Size())
+	l.reportKept(l.writer, kept)
+	return nil
+}
+
 // refused is called when the disk did not take something that has left no trace in the log. A full disk, or a lack of
 // descriptors, may pass; anything else does not.
 func (l *Log) refused(err error) error {
 	disk := &DiskError{Dir: l.dir, Err: err}
-	if _, torn := err.(*segment.TornError); !torn && (vfs.IsNoSpace(err) || vfs.IsNoDescriptor(err)) {
+	if mayPass(err) {
 		l.logger.Error("append refused", "dir", l.dir, "error", err)
 		return disk
 	}
 	return l.fail(err)
+}
+
+// mayPass tells whether what the disk did not take may be tried again: it is full, or descriptors are lacking.
+func mayPass(err error) bool {
+	_, torn := err.(*segment.TornError)
+	return !torn && (vfs.IsNoSpace(err) || vfs.IsNoDescriptor(err))
 }
 
 // fail ends the writing for good and tells everybody who waits.
@@ -135,6 +160,9 @@ func (l *Log) fail(err error) error {
 // segment ever holds what is not durable.
 func (l *Log) roll() error {
 	sealed := l.writer
+	if err := l.cutRest(); err != nil {
+		return l.refused(err)
+	}
 	if err := l.flushAll(); err != nil {
 		return err
 	}

@@ -3,6 +3,7 @@ package commitlog
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"log/slog"
 	"path/filepath"
 	"strings"
@@ -157,7 +158,8 @@ func (s *threeSegments) at(t *testing.T, name string, pos int) (batch []byte, in
 }
 
 // Every byte of a log is flipped in turn. Below the recovery point nothing is cut, and every batch but the one that was
-// hit is served as it was; above it the log is cut before that batch. No index can do any harm.
+// hit is served as it was; above it the log is cut before that batch, and what stood behind is in a file of its own, but
+// for the batch that was hit itself. No index can do any harm.
 func TestEveryByteFlipped(t *testing.T) {
 	s := newThreeSegments(t)
 	for _, name := range s.names {
@@ -185,16 +187,48 @@ func (s *threeSegments) check(t *testing.T, l *Log, name string, pos int, point 
 		}
 		return
 	}
+	logs := s.logs()
+	cut := point == 0 && name == logs[len(logs)-1] // above the recovery point: the last segment is cut
 	hit, in := s.at(t, name, pos)
 	if in < 8 || in >= 12 && in < 16 {
-		return // base id and leader epoch, which no checksum covers: nothing is promised but an orderly answer
+		// Base id and leader epoch, which no checksum covers: nothing is promised but an orderly answer, and all records.
+		if cut {
+			s.checkRecords(t, got)
+		}
+		return
 	}
 	want := without(s.batches, hit)
-	if logs := s.logs(); point == 0 && name == logs[len(logs)-1] {
-		want = before(s.batches, hit) // above the recovery point: the last segment is cut
+	if cut {
+		want = before(s.batches, hit)
 	}
 	if !same(got, want) {
 		t.Fatalf("%s: byte %d (%d of its batch), recovery point %d: %d batches read, want %d", name, pos, in, point, len(got), len(want))
+	}
+	kept, lost := s.kept(t), without(s.batches, hit)[len(want):]
+	if len(lost) == 0 {
+		if len(kept) > 0 {
+			t.Fatalf("%s: byte %d: %d files are kept, nothing intact was cut off", name, pos, len(kept))
+		}
+		return
+	}
+	data := bytes.Clone(s.files[name][pos-in:])
+	data[in] ^= 0x55
+	if file := fmt.Sprintf("%s%s%d", name, segment.CutSuffix, pos-in); len(kept) != 1 || !bytes.Equal(kept[file], data) {
+		t.Fatalf("%s: byte %d: %d files are kept, %d bytes in %s, want %d", name, pos, len(kept), len(kept[file]), file, len(data))
+	}
+}
+
+// checkRecords: what is read and what is kept beside the log is all there was, ids aside.
+func (s *threeSegments) checkRecords(t *testing.T, got [][]byte) {
+	t.Helper()
+	all := bytes.Join(got, nil)
+	for _, data := range s.kept(t) {
+		all = append(all, data...)
+	}
+	for i, b := range s.batches {
+		if !bytes.Contains(all, b[16:]) { // behind ids, length and epoch
+			t.Fatalf("batch %d of %d is neither read nor kept", i, len(s.batches))
+		}
 	}
 }
 

@@ -39,7 +39,13 @@
 //
 // # Crash
 //
-// Open without a clean State reads everything from the recovery point on, keeps the longest run of intact batches, cuts
-// off the rest and syncs what it keeps before the high watermark covers it. Below the recovery point nothing is ever
-// cut: damage there is no trace of the crash.
+// Open without a Clean reads everything from the recovery point on, keeps the longest run of intact batches, cuts off the
+// rest and syncs what it keeps before the high watermark covers it. Below the recovery point nothing is ever cut: damage
+// there is no trace of the crash.
+//
+// A crash tears the end of a log. When intact batches stand behind the bad place it is the disk that has changed
+// something, or a machine that lost power while it wrote, and some of them may have been acknowledged. They cannot stay:
+// ids would not join, and the producer of a batch that is lost could not send it again before them. So they are copied to
+// a file beside the log, which is durable before anything is cut (segment.CutSuffix), and that is said. Without room for
+// the copy the log is not cut: it ends before the bad place, takes no records, and is cut when there is room.
 package commitlog

@@ -78,6 +78,7 @@ type Log struct {
 	writer    *segment.Writer // of the last segment; nil until the first append after a clean start
 	began     time.Time       // first append to the last segment
 	appended  int64           // id of the last appended record + 1: the high watermark after the next flush
+	uncut     bool            // writer.CutRest has to be called before anything is appended
 	producers producing
 	failure   error // why nothing can be appended any more: a sticky *DiskError, or ErrClosed
 

@@ -157,6 +157,7 @@ func (l *Log) recover(bases []int64, from Checkpoint) error {
 		return err
 	}
 	segments[last] = writer.Segment
+	l.uncut = found.Uncut != nil
 	l.report(writer, found, time.Since(began))
 	if found.Batches == 0 {
 		if found.End, err = endOf(segments[:last]); err != nil {
@@ -172,6 +173,9 @@ func (l *Log) recover(bases []int64, from Checkpoint) error {
 	}
 	end := max(high, found.Next, bases[len(bases)-1]) // the log has reached the base of an empty segment once
 	l.begin(segments, writer, Positions{Start: start, HighWatermark: high, End: end})
+	if l.uncut && !mayPass(found.Uncut) {
+		l.fail(found.Uncut)
+	}
 	return nil
 }
 
@@ -228,12 +232,32 @@ func (l *Log) report(writer *segment.Writer, found segment.Recovery, took time.D
 		l.logger.Error("damage below the recovery point, kept as it is",
 			"segment", writer.LogPath(), "from", d.From, "to", d.To, "reason", d.Err)
 	}
-	if found.Cut > 0 {
+	switch {
+	case found.Uncut != nil:
+		l.logger.Error("log not cut behind the last whole batch, takes no records",
+			"segment", writer.LogPath(), "at", writer.Size(), "bytes", found.Cut, "cause", found.Cause, "reason", found.Uncut)
+	case found.Cut > 0:
 		l.logger.Warn("cut what a crash has left behind the last whole batch",
 			"segment", writer.LogPath(), "at", writer.Size(), "bytes", found.Cut, "reason", found.Cause)
+		l.reportKept(writer, found.Kept)
 	}
 	l.logger.Info("log recovered", "segment", writer.LogPath(), "checked", found.Checked, "cut", found.Cut,
 		"end", found.End, "took", took)
+}
+
+// reportKept says where intact batches are that had to be cut off, if there are any.
+func (l *Log) reportKept(writer *segment.Writer, kept *segment.CutOff) {
+	if kept == nil {
+		return
+	}
+	args := []any{"segment", writer.LogPath(), "file", kept.Path, "batches", kept.Batches}
+	if kept.Batches > 0 {
+		args = append(args, "first_id", kept.First, "last_id", kept.Last)
+	}
+	if kept.Unsure {
+		args = append(args, "incomplete", "the search was given up: there may be more")
+	}
+	l.logger.Error("intact batches cut off behind damage, kept in a file", append(args, "read_with", "logsegdump --values or --salvage")...)
 }
 
 // endOf is the id of the last record in segments + 1, or 0 when there is none.
@@ -279,7 +303,7 @@ func (l *Log) finish(good bool) (*Clean, error) {
 	v := l.view.Load()
 	last := v.segments[len(v.segments)-1]
 	if l.writer != nil {
-		if !good {
+		if !good || l.uncut { // the next Open tries to cut it, with what it finds
 			return nil, l.writer.Abandon()
 		}
 		if err := l.writer.Conclude(); err != nil {

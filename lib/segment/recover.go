@@ -17,9 +17,11 @@ const maxIndexBytes = 64 << 20
 
 // Recovery is what reading a segment after a crash, or adopting one, has found.
 type Recovery struct {
-	Checked int64 // bytes read and found intact
-	Cut     int64 // bytes behind the last intact batch that were cut off
-	Cause   error // why they were: what stood there instead of a batch
+	Checked int64   // bytes read and found intact
+	Cut     int64   // bytes behind the last intact batch that were cut off, or are to be, see Uncut
+	Cause   error   // why: what stands there instead of a batch
+	Kept    *CutOff // where they are when intact batches were among them; else nil
+	Uncut   error   // why they are still in the log; see CutRest
 	Damage  []Damage
 
 	Batches int64 // intact batches in the part that was read
@@ -38,8 +40,13 @@ var ErrOldFormat = errors.New("message format 0 or 1, only record batches (forma
 
 // Recover opens the segment with base id base in dir for writing after a crash. Everything from the recovery point on
 // (the id before which all was durable) is read: the longest run of intact batches is kept, what follows is cut off and
-// the rest made durable, for a reader may be shown it next. Damage below the recovery point is no trace of the crash;
-// it is reported and stays. Indexes are taken up where they agree with the log and built anew from there.
+// the rest made durable, for a reader may be shown it next. Batches behind a bad place cannot stay in the log, for what
+// comes again of those that were lost would have to go before them; so when there are intact ones, what is cut off is
+// copied to a file of its own first (CutSuffix). Where that fails nothing is cut: the log ends before the bad place all
+// the same, Recovery.Uncut says why, and nothing may be appended until CutRest has returned nil.
+//
+// Damage below the recovery point is no trace of the crash; it is reported and stays. Indexes are taken up where they
+// agree with the log and built anew from there.
 func Recover(env *Env, dir string, base, recoveryPoint int64) (*Writer, Recovery, error) {
 	s := Open(env, dir, base)
 	file, err := env.FS.OpenWrite(s.LogPath())
@@ -66,6 +73,9 @@ func (w *Writer) recover(recoveryPoint int64) (Recovery, error) {
 	w.index = newIndexBuilder(w.env, w.base, known)
 	// After a failed sync the kernel shows pages that never reached the disk; the sync of a recovery would not write them.
 	w.file.DropCache(pos)
+	if size, err = w.file.Size(); err != nil {
+		return r, err
+	}
 	k := newWalker(w.LogPath(), w.file, pos, size, w.base)
 	k.buf = make([]byte, 0, min(max(size-pos, 0), 1<<20)) // its own: not freed
 	for {
@@ -95,7 +105,11 @@ func (w *Writer) recover(recoveryPoint int64) (Recovery, error) {
 		break
 	}
 	w.size = size - r.Cut
-	return r, w.settle(r.Cut > 0)
+	if r.Cut > 0 {
+		w.rest = &uncut{end: size}
+		r.Kept, r.Uncut = w.cutRest()
+	}
+	return r, w.settle()
 }
 
 // oldFormat tells whether an intact message of the formats before record batches stands at pos: no trace of a crash, but
@@ -120,13 +134,8 @@ func (r *Recovery) add(h record.Header, batch []byte) {
 	r.Next = h.NextBase()
 }
 
-// settle cuts the file to what is kept and makes that durable, name and all.
-func (w *Writer) settle(cut bool) error {
-	if cut {
-		if err := w.file.Truncate(w.size); err != nil {
-			return err
-		}
-	}
+// settle makes the file durable, name and all.
+func (w *Writer) settle() error {
 	if err := w.file.Sync(); err != nil {
 		return err
 	}

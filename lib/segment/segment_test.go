@@ -7,6 +7,7 @@ import (
 	"hash/crc32"
 	"io"
 	"log/slog"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -377,6 +378,7 @@ func TestOldFormatIsLeftAlone(t *testing.T) {
 // FuzzRecover opens arbitrary bytes as a .log file after a crash, with the recovery point at its start. Invariants:
 //   - no panic, and memory bounded by the input;
 //   - what is kept is a prefix of the input, made of intact batches with rising ids, and the longest such prefix;
+//   - what is cut off is in a file of its own, byte for byte, when an intact batch is in it;
 //   - recovering again changes nothing.
 func FuzzRecover(f *testing.F) {
 	one, h := encode(f, 0, 1, 2, 3)
@@ -440,13 +442,35 @@ func FuzzRecover(f *testing.F) {
 			if round == 1 && r.Cut != 0 {
 				t.Fatalf("the second recovery cut %d bytes", r.Cut)
 			}
+			if round == 0 {
+				checkKept(t, fsys, r, data[len(kept):])
+			}
 			if tail := data[len(kept):]; round == 0 && len(tail) >= record.HeaderSize {
 				h, err := record.ParseHeader(tail)
 				if err == nil && h.Size() <= int64(len(tail)) && h.BaseOffset >= next && h.LastOffsetDelta >= 0 &&
-					h.BaseOffset < 1<<62 && record.CheckCRC(tail[:h.Size()]) == nil {
+					h.LastOffset() <= math.MaxInt32 && h.BaseOffset <= math.MaxInt32 && record.CheckCRC(tail[:h.Size()]) == nil {
 					t.Fatalf("cut an intact batch: %+v", h)
 				}
 			}
 		}
 	})
+}
+
+// checkKept holds what a recovery says it has kept of a tail against the file.
+func checkKept(t *testing.T, fsys vfs.FS, r Recovery, tail []byte) {
+	if r.Uncut != nil {
+		t.Fatalf("not cut: %v", r.Uncut)
+	}
+	if r.Kept == nil {
+		if intactIn(tail) {
+			t.Fatalf("an intact batch in the %d bytes that were cut off is lost", len(tail))
+		}
+		return
+	}
+	if got, err := vfs.ReadFile(fsys, r.Kept.Path, 1<<30); err != nil || string(got) != string(tail) {
+		t.Fatalf("%d bytes are kept, not the %d that were cut: %v", len(got), len(tail), err)
+	}
+	if r.Kept.Batches == 0 && !r.Kept.Unsure {
+		t.Fatalf("kept %+v, without an intact batch", *r.Kept)
+	}
 }

@@ -23,21 +23,31 @@ type walker struct {
 	pos   int64 // where the next batch begins
 	end   int64 // bytes of the file that may be looked at
 	next  int64 // smallest id that the next batch may have: a foreign log may go on right behind the last
+	reach int64 // largest id that a batch may have: what an index of the segment can say
 	last  int64 // where the batch before pos begins, when only its header has been looked at; else -1
 	floor int64 // what next was there
 	buf   []byte
 	start int64 // position of buf in the file
+
+	budget int64 // bytes that resync may read yet of what turns out to be no batch
 }
 
-// newWalker begins at pos, where the next batch may have the id next. Free it after use.
+// errBudget: the search for an intact batch was given up.
+var errBudget = errors.New("too much looks like a batch")
+
+// newWalker begins at pos, where the next batch may have the id next, in the segment with that base id or one below it.
+// Free it after use.
 func newWalker(path string, r io.ReaderAt, pos, end, next int64) *walker {
 	w := walkers.Get().(*walker)
-	*w = walker{path: path, r: r, pos: pos, end: end, next: next, last: -1, buf: w.buf[:0]}
+	*w = walker{path: path, r: r, pos: pos, end: end, next: next, reach: reach(next), last: -1, buf: w.buf[:0], budget: math.MaxInt64}
 	return w
 }
 
 // walkers keeps walkers with the buffer of a usual walk.
 var walkers = sync.Pool{New: func() any { return &walker{buf: make([]byte, 0, chunk)} }}
+
+// reach is the largest id that a segment with that base id can have: those of an index are int32.
+func reach(base int64) int64 { return base + min(math.MaxInt32, math.MaxInt64-base) }
 
 // free gives the walker, and what bytes returned, away.
 func (w *walker) free() {
@@ -73,7 +83,7 @@ func (w *walker) check(h record.Header) error {
 	switch {
 	case h.BaseOffset < w.next:
 		return fmt.Errorf("batch with base id %d: %w", h.BaseOffset, errOrder)
-	case h.LastOffsetDelta < 0 || h.BaseOffset > math.MaxInt64-math.MaxInt32-h.Size():
+	case h.LastOffsetDelta < 0 || h.BaseOffset > min(w.reach, math.MaxInt64-math.MaxInt32-h.Size()) || h.LastOffset() > w.reach:
 		return fmt.Errorf("batch with base id %d and last id %d: %w", h.BaseOffset, h.LastOffset(), errOrder)
 	case h.Size() > w.end-w.pos:
 		return fmt.Errorf("batch of %d bytes, %d are left: %w", h.Size(), w.end-w.pos, io.ErrUnexpectedEOF)
@@ -132,7 +142,7 @@ func (w *walker) stepIntact() (h record.Header, batch []byte, pos int64, err err
 // resync moves to the next position where a batch begins that is intact and whose ids are not below next. The search
 // begins behind pos, or inside the batch before it when that is damaged: then its length, or the ids it claims, may be
 // what has led astray.
-// ok is false when there is no such batch; then the walk is at end.
+// ok is false when there is no such batch; then the walk is at end. errBudget is among the errors.
 func (w *walker) resync() (ok bool, err error) {
 	w.pos++
 	if w.last >= 0 && !w.intactAt(w.last, 0) {
@@ -144,8 +154,15 @@ func (w *walker) resync() (ok bool, err error) {
 		if err != nil {
 			return false, err
 		}
-		if h, bad := record.ParseHeader(b); bad == nil && w.check(h) == nil && w.intactAt(w.pos, w.next) {
+		h, bad := record.ParseHeader(b)
+		if bad != nil || w.check(h) != nil {
+			continue
+		}
+		if w.intactAt(w.pos, w.next) {
 			return true, nil
+		}
+		if w.budget -= h.Size(); w.budget < 0 {
+			return false, errBudget
 		}
 	}
 	w.pos = w.end
@@ -156,6 +173,7 @@ func (w *walker) resync() (ok bool, err error) {
 func (w *walker) intactAt(pos, next int64) bool {
 	probe := newWalker(w.path, w.r, pos, w.end, next)
 	defer probe.free()
+	probe.reach = w.reach
 	_, _, _, err := probe.stepIntact()
 	return err == nil
 }

@@ -16,6 +16,7 @@ type Writer struct {
 	file  vfs.File
 	size  int64 // bytes of whole batches
 	index *indexBuilder
+	rest  *uncut // what stands behind size since a recovery; nil: nothing
 }
 
 // Create makes an empty segment with base id base in dir. A file of that name without contents is taken over; one with
