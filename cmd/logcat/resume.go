@@ -99,7 +99,8 @@ func beginAnew(err error, name string) error {
 }
 
 // match finds the places where to go on in the files, of which none means standard input. It compares what the resume
-// file says with what is there: an error means that going on would leave something out.
+// file says with what is there: an error means that going on would leave something out. Only the last file is expected to
+// grow: one before it that was sent to its end may be gone.
 func (r *resume) match(name string, files []string, delimiter []byte) ([]place, error) {
 	if len(files) == 0 {
 		files = []string{standardInput}
@@ -118,17 +119,20 @@ func (r *resume) match(name string, files []string, delimiter []byte) ([]place, 
 			if taken[j] || !known[j].same(&is) {
 				continue
 			}
-			taken[j] = true
 			if err := known[j].check(&is, delimiter); err != nil {
+				if known[j].done() && j < len(known)-1 {
+					continue // the file is gone, and its inode has been used again
+				}
 				return nil, beginAnew(fmt.Errorf("%s: %w", file, err), name)
 			}
+			taken[j] = true
 			places[i] = known[j]
 			places[i].Name, places[i].Size = is.Name, max(is.Size, known[j].Position)
 			break
 		}
 	}
 	for j := range known {
-		if !taken[j] && known[j].begun() && !(j < len(known)-1 && known[j].done()) { // only the last file may grow
+		if !taken[j] && known[j].begun() && !(known[j].done() && j < len(known)-1) {
 			return nil, known[j].gone(name, files)
 		}
 	}

@@ -326,3 +326,21 @@ func TestDefaultsAreKept(t *testing.T) {
 		t.Errorf("%+v, s=%q, b=%v", got, s, b)
 	}
 }
+
+// A line of progress fits, and keeps its end; wide characters are two columns.
+func TestNarrow(t *testing.T) {
+	for _, row := range []struct {
+		text    string
+		columns int
+		want    string
+	}{
+		{"short", 5, "short"}, {"short", 0, "short"}, {"short", -1, "short"}, {"", 3, ""},
+		{"access.log: 12345 messages read", 20, "access..essages read"}, {"abcdef", 5, "a..ef"}, {"abcdef", 2, ".."}, {"abcdef", 1, "."},
+		{"漢字漢字", 8, "漢字漢字"}, {"漢字漢字", 7, "..漢字"}, {"a漢字漢", 6, "a..漢"},
+	} {
+		got := narrow(row.text, row.columns)
+		if got != row.want {
+			t.Errorf("%q in %d: %q, want %q", row.text, row.columns, got, row.want)
+		}
+	}
+}
