@@ -41,7 +41,7 @@ func (c *check) verdict(_ *inspect.File, v *inspect.Verdict) error {
 
 func (c *check) close() error {
 	if c.s.o.verbose {
-		c.s.env.Say("%s that check, %d bytes, in %s", plural(int(c.batches), "batch"), c.bytes, plural(c.files, "log"))
+		c.s.env.Say("%s intact, %d bytes, in %s", plural(int(c.batches), "batch"), c.bytes, plural(c.files, "log"))
 	}
 	return nil
 }

@@ -51,13 +51,17 @@ func (m *summary) batch(f *inspect.File, b *inspect.Batch) error {
 		size := int64(len(r.Key) + len(r.Value))
 		t.Records++
 		t.Payload += size
-		m.sizes.add(size)
+		if m.s.o.histogram {
+			m.sizes.add(size)
+			if r.Timestamp >= 0 {
+				m.times.add(r.Timestamp)
+			}
+		}
 		if r.Timestamp >= 0 {
 			if t.From < 0 || r.Timestamp < t.From {
 				t.From = r.Timestamp
 			}
 			t.To = max(t.To, r.Timestamp)
-			m.times.add(r.Timestamp)
 		}
 		return nil
 	})

@@ -12,19 +12,29 @@ import (
 	"logkit/lib/vfs"
 )
 
-// dir inspects a directory.
-func (in *Inspector) dir(path string) error {
+// dir inspects a directory. Those in a nested one are not looked at: no partition is in another.
+func (in *Inspector) dir(path string, nested bool) error {
 	names, err := in.FS.ReadDir(path)
 	if err != nil {
-		return err
+		return &unreadError{err}
 	}
 	var logs, rest []*File
 	var partitions []string
 	for _, entry := range names {
-		if entry.IsDir() {
-			if _, _, ok := parsePartition(entry.Name()); ok {
-				partitions = append(partitions, filepath.Join(path, entry.Name()))
+		mode := entry.Type()
+		_, _, isPartition := parsePartition(entry.Name())
+		if f := Classify(entry.Name()); mode&fs.ModeSymlink != 0 && (isPartition || f.Kind != UnknownFile) {
+			info, err := in.FS.Stat(filepath.Join(path, entry.Name()))
+			if err != nil {
+				in.unread = append(in.unread, err)
+				continue
 			}
+			mode = info.Mode().Type()
+		}
+		if mode.IsDir() && isPartition && !nested {
+			partitions = append(partitions, filepath.Join(path, entry.Name()))
+		}
+		if !mode.IsRegular() { // reading a pipe might never end
 			continue
 		}
 		f := Classify(filepath.Join(path, entry.Name()))
@@ -45,7 +55,7 @@ func (in *Inspector) dir(path string) error {
 		return err
 	}
 	for _, f := range rest {
-		if err := in.beside(f, logs); err != nil {
+		if err := in.goOn(in.beside(f, logs)); err != nil {
 			return err
 		}
 	}
@@ -65,7 +75,7 @@ func (in *Inspector) dirs(path string, partitions []string) error {
 
 func (in *Inspector) partitions(paths []string) error {
 	for _, path := range paths {
-		if err := in.dir(path); err != nil && !errors.Is(err, ErrNotSegment) && !errors.Is(err, fs.ErrNotExist) {
+		if err := in.goOn(in.dir(path, true)); err != nil && !errors.Is(err, ErrNotSegment) {
 			return err
 		}
 	}
@@ -78,15 +88,13 @@ func (in *Inspector) logs(dir string, logs []*File) error {
 	for i, f := range logs {
 		f.last = i == len(logs)-1
 		file, err := in.open(f)
-		if errors.Is(err, fs.ErrNotExist) {
-			continue // deleted since the directory was read
+		if err == nil {
+			err = in.ordered(f, file, order)
+			file.Close()
+		} else if !errors.Is(err, fs.ErrNotExist) {
+			order.damaged = true
 		}
-		if err != nil {
-			return err
-		}
-		err = in.ordered(f, file, order)
-		file.Close()
-		if err != nil {
+		if err = in.goOn(err); err != nil {
 			return err
 		}
 	}
@@ -122,9 +130,6 @@ func (in *Inspector) beside(f *File, logs []*File) error {
 		return nil
 	}
 	file, err := in.open(f)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
 	if err != nil {
 		return err
 	}

@@ -42,18 +42,29 @@ type Inspector struct {
 	Options
 	Visitor
 
-	only string // the one index that is held against its log; "": both
+	only   string  // the one index that is held against its log; "": both
+	unread []error // of files beside others that could be read
 }
 
 // Path inspects a file, the directory of a partition, or a directory of such directories. Verdicts are no errors; errors
-// are ErrNotSegment, those of the file system, and those of the Visitor.
+// are ErrNotSegment, those of the file system, and those of the Visitor. A file of a directory that can not be read does
+// not keep the rest from being inspected; the error says all that could not be.
 func (in *Inspector) Path(path string) error {
+	in.unread = nil
+	err := in.path(path)
+	if len(in.unread) > 0 {
+		err = errors.Join(append(in.unread, err)...)
+	}
+	return err
+}
+
+func (in *Inspector) path(path string) error {
 	info, err := in.FS.Stat(path)
 	if err != nil {
 		return err
 	}
 	if info.IsDir() {
-		return in.dir(path)
+		return in.dir(path, false)
 	}
 	f := Classify(path)
 	file, err := in.open(f)
@@ -96,7 +107,9 @@ func (in *Inspector) againstLog(f *File, file vfs.File) error {
 		}
 		return in.verdict(f, v)
 	}}}
-	return only.log(log, data, new(Order))
+	err = only.log(log, data, new(Order))
+	in.unread = append(in.unread, only.unread...)
+	return err
 }
 
 // Stream inspects a log that comes from r. It is told from its first bytes what it is.
@@ -126,13 +139,45 @@ func (in *Inspector) Stream(name string, r io.Reader) error {
 func (in *Inspector) open(f *File) (vfs.File, error) {
 	file, err := in.FS.OpenRead(f.Path)
 	if err != nil {
-		return nil, err
+		return nil, &unreadError{err}
 	}
 	if f.Size, err = file.Size(); err != nil {
 		file.Close()
-		return nil, err
+		return nil, &unreadError{err}
 	}
 	return file, nil
+}
+
+// unreadError is what a file system says to the reading of one file, which is no reason to leave out the next.
+type unreadError struct{ error }
+
+func (e *unreadError) Unwrap() error { return e.error }
+
+// goOn makes nothing of an error that concerns one file alone, and remembers it.
+func (in *Inspector) goOn(err error) error {
+	var unread *unreadError
+	if !errors.As(err, &unread) {
+		return err
+	}
+	if !errors.Is(err, fs.ErrNotExist) { // deleted since the directory was read
+		in.unread = append(in.unread, unread.error)
+	}
+	return nil
+}
+
+// source reads a file from its beginning.
+func source(file vfs.File, size int64) io.Reader {
+	return &fileReader{io.NewSectionReader(file, 0, size)}
+}
+
+type fileReader struct{ r io.Reader }
+
+func (f *fileReader) Read(b []byte) (int, error) {
+	n, err := f.r.Read(b)
+	if err != nil && err != io.EOF {
+		err = &unreadError{err}
+	}
+	return n, err
 }
 
 // sniffSize is how many bytes at most are looked at to find out what a file without a telling name is.
@@ -203,7 +248,7 @@ func (in *Inspector) side(f *File, r vfs.File) error {
 			}
 		}
 	}
-	err := s.read(io.NewSectionReader(r, 0, f.Size))
+	err := s.read(source(r, f.Size))
 	if err == nil {
 		err = failed
 	}

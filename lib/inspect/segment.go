@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 
 	"logkit/lib/vfs"
 )
@@ -34,7 +33,7 @@ func (in *Inspector) log(f *File, file vfs.File, order *Order) error {
 		size, err := file.Size()
 		return err == nil && size > f.Size
 	}}
-	return in.scan(f, io.NewSectionReader(file, 0, f.Size), order, p)
+	return in.scan(f, source(file, f.Size), order, p)
 }
 
 // indexes opens the indexes of a segment. They are opened before the log is read: one that has been written to since is
@@ -49,21 +48,17 @@ func (in *Inspector) indexes(f *File, say func(*Verdict)) (*indexes, error) {
 		if in.only != "" && path != in.only {
 			continue
 		}
-		file, err := in.FS.OpenRead(path)
-		if errors.Is(err, fs.ErrNotExist) {
+		side := &File{Path: path}
+		file, err := in.open(side)
+		if err != nil {
+			if err = in.goOn(err); err != nil {
+				x.close()
+				return nil, err
+			}
 			continue
 		}
-		if err != nil {
-			x.close()
-			return nil, err
-		}
 		x.files = append(x.files, file)
-		size, err := file.Size()
-		if err != nil {
-			x.close()
-			return nil, err
-		}
-		r := io.NewSectionReader(file, 0, size)
+		r, size := source(file, side.Size), side.Size
 		if suffix == ".index" {
 			x.offsets = newOffsetCheck(path, r, size, f.Base, say)
 		} else {
@@ -128,12 +123,12 @@ func (p *pass) end() error {
 func (p *pass) endIndexes() (err error) {
 	var offsets, times behindEnd
 	if x := p.x.offsets; x != nil {
-		if offsets, err = x.end(); err != nil {
+		if offsets, err = x.end(); p.in.goOn(err) != nil {
 			return err
 		}
 	}
 	if x := p.x.times; x != nil {
-		if times, err = x.end(p.tail != nil); err != nil {
+		if times, err = x.end(p.tail != nil); p.in.goOn(err) != nil {
 			return err
 		}
 	}
@@ -184,7 +179,7 @@ func (in *Inspector) scan(f *File, r io.Reader, order *Order, p *pass) error {
 	if err == nil {
 		err = p.end()
 	}
-	if errors.Is(err, ErrSkip) || p.short {
+	if err != nil || p.short {
 		order.damaged = true // where this segment ends has not been seen, so the next one need not join
 	}
 	if errors.Is(err, ErrSkip) {
