@@ -82,23 +82,58 @@ func (in *Inspector) partitions(paths []string) error {
 	return nil
 }
 
-// logs inspects the segments of a partition in order.
+// logs inspects the segments of a partition in order. A broker may be at work: it deletes the oldest, and a directory that
+// is changed while it is read need not show all files.
 func (in *Inspector) logs(dir string, logs []*File) error {
 	order := &Order{hint: in.layoutHint(dir)}
+	before := "" // the segment before
 	for i, f := range logs {
-		f.last = i == len(logs)-1
-		file, err := in.open(f)
-		if err == nil {
-			err = in.ordered(f, file, order)
-			file.Close()
-		} else if !errors.Is(err, fs.ErrNotExist) {
-			order.damaged = true
+		for {
+			missed := in.unlisted(dir, order, f.Base)
+			if missed == nil || missed.Path == before {
+				break
+			}
+			if err := in.inOrder(missed, order); err != nil {
+				return err
+			}
+			before = missed.Path
 		}
-		if err = in.goOn(err); err != nil {
+		if before != "" && !in.exists(before) {
+			order.damaged = true // and so may have been those behind it
+		}
+		f.last = i == len(logs)-1
+		if err := in.inOrder(f, order); err != nil {
 			return err
+		}
+		before = f.Path
+	}
+	return nil
+}
+
+// unlisted is a segment that goes on where the log ends, before base, and was not in the directory when that was read.
+func (in *Inspector) unlisted(dir string, order *Order, base int64) *File {
+	if !order.known || order.damaged {
+		return nil
+	}
+	for _, next := range []int64{order.exact, order.next} {
+		f := Classify(filepath.Join(dir, fmt.Sprintf("%020d.log", next)))
+		if f.InDir = true; next < base && next > order.base && in.exists(f.Path) {
+			return f
 		}
 	}
 	return nil
+}
+
+// inOrder inspects the next segment of a partition.
+func (in *Inspector) inOrder(f *File, order *Order) error {
+	file, err := in.open(f)
+	if err == nil {
+		err = in.ordered(f, file, order)
+		file.Close()
+	} else {
+		order.damaged = true // the next one need not join what was not read
+	}
+	return in.goOn(err)
 }
 
 // ordered inspects a segment of a partition. An empty one has no batch that would show where it stands.

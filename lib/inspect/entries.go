@@ -30,7 +30,7 @@ type entryReader struct {
 }
 
 func newEntryReader(file string, r io.Reader, size, entry int64, say func(*Verdict)) *entryReader {
-	return &entryReader{file: file, r: bufio.NewReaderSize(r, 16<<10), size: size, entry: entry, buf: make([]byte, entry), say: say}
+	return &entryReader{file: file, r: bufio.NewReaderSize(r, 64<<10), size: size, entry: entry, buf: make([]byte, entry), say: say}
 }
 
 // next returns the bytes of the next entry, valid until the following call, and where it stands. io.EOF at the end.

@@ -118,3 +118,66 @@ func TestOddEntriesOfADirectory(t *testing.T) {
 		t.Errorf("a link to nowhere: %v", err)
 	}
 }
+
+// unlisting is a file system whose directories do not show some files.
+type unlisting struct {
+	vfs.FS
+	hidden []string
+}
+
+func (u unlisting) ReadDir(dir string) ([]fs.DirEntry, error) {
+	names, err := u.FS.ReadDir(dir)
+	return slices.DeleteFunc(names, func(e fs.DirEntry) bool { return slices.Contains(u.hidden, e.Name()) }), err
+}
+
+// TestDirectoryThatChanges: segments come and go while a directory is read. That is no damage, and those that are there
+// are read.
+func TestDirectoryThatChanges(t *testing.T) {
+	for _, kafka := range []bool{false, true} {
+		const segments = 8
+		dir := filepath.Join(t.TempDir(), "t-0")
+		var names []string
+		base := int64(0)
+		for range segments {
+			log, starts := ours(t, base, 5)
+			next := nextBase(t, log, starts)
+			if kafka {
+				log, starts = kafkas(t, base, 6)
+				next = base + 12
+			}
+			names = append(names, logName(base))
+			write(t, dir, map[string][]byte{logName(base): log})
+			base = next
+		}
+		in := Inspector{Visitor: Visitor{Verdict: func(_ *File, v *Verdict) error {
+			t.Errorf("kafka %v: %v", kafka, v)
+			return nil
+		}}}
+		for _, hidden := range [][]string{{names[3]}, {names[3], names[4], names[6]}, {names[0], names[1]}, {names[7]}} {
+			read := map[string]bool{}
+			in.FS = unlisting{vfs.OS, hidden}
+			in.End = func(f *File) error { read[filepath.Base(f.Path)] = true; return nil }
+			if err := in.Path(dir); err != nil {
+				t.Fatal(err)
+			}
+			first := slices.IndexFunc(names, func(name string) bool { return !slices.Contains(hidden, name) })
+			for i, name := range names[first:7] {
+				if !read[name] {
+					t.Errorf("kafka %v: segment %d was not read, unlisted %v", kafka, i, hidden)
+				}
+			}
+		}
+		in.FS, in.End = vfs.OS, nil
+		in.Batch = func(f *File, b *Batch) error {
+			if b.Position == 0 && f.Base == 0 { // while the first is read, it is deleted with three others
+				for _, name := range names[:4] {
+					os.Remove(filepath.Join(dir, name))
+				}
+			}
+			return nil
+		}
+		if err := in.Path(dir); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

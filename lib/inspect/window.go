@@ -1,6 +1,7 @@
 package inspect
 
 import (
+	"bytes"
 	"errors"
 	"io"
 )
@@ -95,11 +96,16 @@ func (w *window) zeros(keep int) (ended bool) {
 	}
 }
 
+// zeroBlock is what leadingZeros compares with at once: files that were preallocated, or are sparse, have zeros by the GiB.
+var zeroBlock [4 << 10]byte
+
 func leadingZeros(b []byte) int {
-	for i, c := range b {
-		if c != 0 {
-			return i
-		}
+	n := 0
+	for len(b)-n >= len(zeroBlock) && bytes.Equal(b[n:n+len(zeroBlock)], zeroBlock[:]) {
+		n += len(zeroBlock)
 	}
-	return len(b)
+	for n < len(b) && b[n] == 0 {
+		n++
+	}
+	return n
 }
