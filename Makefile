@@ -74,7 +74,7 @@ docs: ## write the completions again from the flags
 install: build ## the tools, manual pages and completions, into DESTDIR/PREFIX
 	install -d $(DESTDIR)$(BINDIR) $(DESTDIR)$(SBINDIR) $(DESTDIR)$(BASHDIR) $(DESTDIR)$(ZSHDIR) $(DESTDIR)$(FISHDIR)
 	@set -e; for tool in $(TOOLS); do \
-		case $$tool in logd) dir=$(SBINDIR) ;; *) dir=$(BINDIR) ;; esac; \
+		case $$tool in logd|logrebalance) dir=$(SBINDIR) ;; *) dir=$(BINDIR) ;; esac; \
 		install -m 755 bin/$$tool $(DESTDIR)$$dir/$$tool; \
 		install -m 644 completions/$$tool.bash $(DESTDIR)$(BASHDIR)/$$tool; \
 		install -m 644 completions/_$$tool $(DESTDIR)$(ZSHDIR)/_$$tool; \

@@ -1,0 +1,307 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/user"
+	"slices"
+	"time"
+
+	"logkit/lib/cli"
+	"logkit/lib/registry"
+	"logkit/lib/vfs"
+)
+
+// move carries a plan out, or only shows it:
+//
+//  1. the lock, so that two runs do not mix
+//  2. no members, or --live
+//  3. the plan, which looks at the offsets as they are now
+//  4. the undo file, whole and on disk
+//  5. the offsets, as many at a time as fit in one step, each of which is checked for members again
+//
+// A run that ends in between leaves old or new offsets, of each partition the one or the other, and says which when it
+// can. The same again goes on from there.
+func (s *session) move(ctx context.Context, g *registry.Group, plan func(context.Context) ([]*moved, error)) error {
+	if s.o.live && s.o.waitEmpty > 0 {
+		return cli.Usagef("--live and --wait-empty exclude each other")
+	}
+	if s.o.execute {
+		if err := s.lock(ctx, g, "reset"); err != nil {
+			return err
+		}
+	}
+	deadline := s.now().Add(s.o.waitEmpty)
+	for {
+		refused := s.admitted(ctx, g, deadline)
+		if refused != nil && (s.o.execute || !errors.As(refused, new(*liveError))) {
+			return refused
+		}
+		rows, err := plan(ctx)
+		if err != nil {
+			return err
+		}
+		if !s.o.execute {
+			return errors.Join(s.showMoves(g, rows), refused)
+		}
+		err = s.execute(ctx, g, rows)
+		if errors.Is(err, registry.ErrGroupInUse) && !s.o.live {
+			continue // a member has come meanwhile: told, or waited for
+		}
+		return errors.Join(s.showMoves(g, rows), err)
+	}
+}
+
+// lock keeps others out, until the session ends.
+func (s *session) lock(ctx context.Context, g *registry.Group, what string) error {
+	lease, err := s.Lease(ctx)
+	if err != nil {
+		return err
+	}
+	err = g.Lock(ctx, lease, fmt.Sprintf("%s %s, %s, process %d", s.env.Name, what, whoever(), os.Getpid()))
+	if errors.As(err, new(*registry.LockedError)) {
+		return cli.WithHint(err, fmt.Sprintf("the lock of a process that was killed goes by itself, within %v", 2*s.Timeout()))
+	}
+	return err
+}
+
+func whoever() string {
+	name, host := "somebody", "somewhere"
+	if u, err := user.Current(); err == nil {
+		name = u.Username
+	}
+	if h, err := os.Hostname(); err == nil {
+		host = h
+	}
+	return name + "@" + host
+}
+
+// liveError says that members are in the way.
+type liveError struct{ error }
+
+func (e *liveError) Unwrap() error { return e.error }
+
+// admitted returns nil when the group has no members, or may have them. It waits for them to leave as --wait-empty says.
+func (s *session) admitted(ctx context.Context, g *registry.Group, deadline time.Time) error {
+	a, _, err := g.Arbiter(ctx, nil)
+	if err != nil {
+		return err
+	}
+	kafka := a.Kind == registry.KafkaGroup
+	if s.o.live && !kafka {
+		return nil
+	}
+	w := registry.NewWatcher()
+	defer w.Close()
+	for told := false; ; told = true {
+		members, err := g.Members(ctx, w)
+		if err != nil || len(members) == 0 {
+			return err
+		}
+		v := &survey{group: g.Name(), members: members, kind: a.Kind, coordinator: a.Coordinator}
+		left := deadline.Sub(s.now())
+		if left <= 0 || !s.o.execute {
+			switch {
+			case s.o.live:
+				return &liveError{cli.WithHint(errLive(v, ""), "--live is for groups of kind registry; members of this one keep their offsets to themselves")}
+			case s.o.waitEmpty > 0 && !s.o.execute:
+				return nil // what it would wait for may come
+			case kafka:
+				return &liveError{errLive(v, "--wait-empty 60s waits for them to leave")}
+			}
+			return &liveError{errLive(v, "--wait-empty 60s waits for them to leave, --live moves them while they run")}
+		}
+		if !told && s.o.verbose {
+			s.env.Say("group %q: waiting for %s to leave", v.group, cli.Counted(len(members), "member"))
+		}
+		timer := time.NewTimer(left)
+		select {
+		case <-w.Dirty():
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return context.Cause(ctx)
+		}
+		timer.Stop()
+	}
+}
+
+// execute moves what is not where it shall be.
+func (s *session) execute(ctx context.Context, g *registry.Group, rows []*moved) error {
+	var open []*moved
+	for _, m := range rows {
+		m.Executed = m.from == m.to
+		if !m.Executed {
+			open = append(open, m)
+		}
+	}
+	if len(open) == 0 {
+		return nil
+	}
+	if s.o.undoFile != "" {
+		if err := saveUndo(s.o.undoFile, open); err != nil {
+			return fmt.Errorf("undo file: %w", err)
+		}
+	}
+	done := 0
+	for size := s.chunk; done < len(open); {
+		chunk := firstOf(open[done:], size)
+		offsets := make(map[int32]int64, len(chunk))
+		for _, m := range chunk {
+			offsets[m.Partition] = m.to
+		}
+		err := g.Reset(ctx, chunk[0].of, offsets, s.o.live)
+		if errors.Is(err, registry.ErrTooLarge) && size > 1 {
+			size = max(1, min(size, len(chunk))/2)
+			continue
+		}
+		if err != nil {
+			if done == 0 && errors.Is(err, registry.ErrGroupInUse) {
+				return err // nothing is changed
+			}
+			return s.halfWay(ctx, g, open, err)
+		}
+		for _, m := range chunk {
+			m.Executed = true
+		}
+		done += len(chunk)
+	}
+	return nil
+}
+
+// firstOf are at most n rows of one topic.
+func firstOf(rows []*moved, n int) []*moved {
+	for i, m := range rows {
+		if i == n || m.Topic != rows[0].Topic {
+			return rows[:i]
+		}
+	}
+	return rows
+}
+
+// saveUndo writes the offsets as they were. What the file held before is kept beside it: it may be the only trace of the
+// offsets that a run has left half way.
+func saveUndo(path string, rows []*moved) error {
+	var lines []saved
+	for _, m := range rows {
+		lines = append(lines, saved{m.Group, m.GroupBase64, m.Topic, m.Partition, m.From})
+	}
+	text, err := cli.Objects(lines)
+	if err != nil {
+		return err
+	}
+	old, err := os.ReadFile(path)
+	switch {
+	case err == nil:
+		if err := vfs.WriteFileAtomic(vfs.OS, path+"~", old); err != nil {
+			return err
+		}
+	case !errors.Is(err, fs.ErrNotExist):
+		return err
+	}
+	return vfs.WriteFileAtomic(vfs.OS, path, text)
+}
+
+// lookAround is how long a run that has failed tries to find out what it has done.
+const lookAround = 5 * time.Second
+
+// halfWay says what became of each partition when a step has failed, whose outcome may not be known.
+func (s *session) halfWay(ctx context.Context, g *registry.Group, rows []*moved, cause error) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lookAround)
+	defer cancel()
+	var errs []error
+	for _, of := range byTopic(rows) {
+		topic := of[0].of
+		var partitions []int32
+		for _, m := range of {
+			partitions = append(partitions, m.Partition)
+		}
+		offsets, err := g.Offsets(ctx, topic, partitions)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("group %q: topic %q: partition %s: not known whether they were moved", g.Name(), topic.Name, ranges(partitions)))
+			continue
+		}
+		var old, moved []int32
+		for i, m := range of {
+			if m.Executed = offsets[i] != m.from; m.Executed {
+				moved = append(moved, m.Partition)
+			} else {
+				old = append(old, m.Partition)
+			}
+		}
+		if len(moved) > 0 {
+			errs = append(errs, fmt.Errorf("group %q: topic %q: partition %s: moved", g.Name(), topic.Name, ranges(moved)))
+		}
+		if len(old) > 0 {
+			errs = append(errs, fmt.Errorf("group %q: topic %q: partition %s: as before", g.Name(), topic.Name, ranges(old)))
+		}
+	}
+	last := len(errs) - 1
+	errs[last] = cli.WithHint(errs[last], "the same command again does the rest")
+	return errors.Join(append([]error{cause}, errs...)...)
+}
+
+func byTopic(rows []*moved) (all [][]*moved) {
+	for start := 0; start < len(rows); {
+		of := firstOf(rows[start:], len(rows))
+		all = append(all, of)
+		start += len(of)
+	}
+	return all
+}
+
+// showMoves prints the plan, or what was done: the same lines.
+func (s *session) showMoves(g *registry.Group, rows []*moved) error {
+	changes := 0
+	for _, m := range rows {
+		if m.from != m.to {
+			changes++
+		}
+	}
+	switch {
+	case s.o.json:
+		return print(s, rows)
+	case s.o.quiet:
+		return nil
+	}
+	err := s.printMoves(rows)
+	if err != nil {
+		return err
+	}
+	switch {
+	case changes == 0:
+		s.env.Say("group %q: %s, all where they shall be", g.Name(), cli.Counted(len(rows), "offset"))
+	case !s.o.execute:
+		s.env.Say("group %q: %s, %d of them would be moved", g.Name(), cli.Counted(len(rows), "offset"), changes)
+		s.hintExecute("moves them")
+	case s.o.verbose:
+		s.env.Say("group %q: %s, %d of them moved", g.Name(), cli.Counted(len(rows), "offset"), changes)
+	}
+	return nil
+}
+
+// printMoves shows topics instead of partitions where those are more than fit on a screen.
+func (s *session) printMoves(rows []*moved) error {
+	screen := s.screen() - 2
+	if s.o.all || len(rows) <= screen {
+		return print(s, rows)
+	}
+	columns := []string{"TOPIC", ">PARTITIONS", ">MOVED", ">IDS-BACK", ">IDS-FORWARD"}
+	var lines []cells
+	for _, of := range byTopic(rows) {
+		var changed int
+		var back, forward int64
+		for _, m := range of {
+			if m.from != m.to {
+				changed++
+			}
+			back += max(0, m.from-m.to)
+			forward += max(0, m.to-m.from)
+		}
+		lines = append(lines, cells{columns, []string{of[0].Topic, fmt.Sprint(len(of)), fmt.Sprint(changed), fmt.Sprint(back), fmt.Sprint(forward)}})
+	}
+	return s.write(slices.Clone(section(nil, lines, screen, "topic")[1:]))
+}

@@ -1,0 +1,301 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"logkit/lib/cli"
+	"logkit/lib/registry"
+)
+
+func (o *options) status(ctx context.Context, s *session, args []string) error {
+	if !o.watch {
+		return s.showStatus(ctx, args[0], s.screen(), s.write)
+	}
+	return s.redraw(ctx, args[0])
+}
+
+// showStatus reads a group and shows it, in about so many lines.
+func (s *session) showStatus(ctx context.Context, name string, screen int, show func([]byte) error) error {
+	g, err := s.group(ctx, name)
+	if err != nil {
+		return err
+	}
+	v, err := s.survey(ctx, g, true)
+	if err != nil {
+		return err
+	}
+	if !s.o.watch {
+		s.forgotten(v)
+	}
+	var text []byte
+	if s.o.json {
+		text, err = cli.Objects(v.rows())
+	} else {
+		text = v.text(s.now(), screen, s.o.all)
+	}
+	if err == nil {
+		err = show(text)
+	}
+	if err != nil {
+		return err
+	}
+	return s.away // the rest was shown
+}
+
+// row is a partition as status shows it. What is not known is nil.
+type row struct {
+	Group       *string        `json:"group"`
+	GroupBase64 []byte         `json:"group_base64,omitempty"`
+	Kind        *registry.Kind `json:"kind"`
+	Topic       string         `json:"topic"`
+	Partition   int32          `json:"partition"`
+	Owner       *string        `json:"owner"`
+	OwnerBase64 []byte         `json:"owner_base64,omitempty"`
+	MemberHost  *string        `json:"member_host"`
+	Committed   *int64         `json:"committed"`
+	LogStart    *int64         `json:"log_start"`
+	LogEnd      *int64         `json:"log_end"`
+	Lag         *int64         `json:"lag"`
+	Notes       []string       `json:"notes"`
+	owner       *string
+}
+
+func (*row) Columns() []string {
+	return []string{"TOPIC", ">PARTITION", "OWNER", ">COMMITTED", ">LOG-START", ">LOG-END", ">LAG", "NOTE"}
+}
+
+func (r *row) Cells() []string {
+	return []string{r.Topic, fmt.Sprint(r.Partition), cell(r.owner), cli.Known(r.Committed), cli.Known(r.LogStart),
+		cli.Known(r.LogEnd), cli.Known(r.Lag), strings.Join(r.Notes, ", ")}
+}
+
+// rows are all partitions of a group.
+func (v *survey) rows() []*row {
+	var rows []*row
+	group := name(v.group)
+	for _, p := range v.partitions() {
+		r := &row{Group: group.text, GroupBase64: group.raw, Topic: p.topic, Partition: p.partition,
+			Kind: v.kindOrNil(), LogStart: p.start, LogEnd: p.end, Lag: p.lag(), Notes: v.notes(p), owner: p.owner}
+		if !p.never() {
+			r.Committed = &p.committed
+		}
+		if p.owner != nil {
+			owner, host := name(*p.owner), v.host(*p.owner)
+			r.Owner, r.OwnerBase64 = owner.text, owner.raw
+			if host != "" {
+				r.MemberHost = &host
+			}
+		}
+		rows = append(rows, r)
+	}
+	return rows
+}
+
+// kindOrNil is nil for a group that only Kafka 0.8 has used.
+func (v *survey) kindOrNil() *registry.Kind {
+	if v.kind == "" {
+		return nil
+	}
+	return &v.kind
+}
+
+// The notes on a partition.
+const (
+	noteNever    = "never committed"
+	noteAhead    = "ahead of the end"
+	noteExpired  = "unread records deleted"
+	noteNoOwner  = "no owner"
+	noteStale    = "owner is no member"
+	noteNoLeader = "no leader"
+)
+
+func (v *survey) notes(p *partState) []string {
+	notes := []string{}
+	add := func(is bool, note string) {
+		if is {
+			notes = append(notes, note)
+		}
+	}
+	add(p.never(), noteNever)
+	add(p.ahead(), noteAhead)
+	add(p.expired(), noteExpired)
+	add(v.orphan(p), noteNoOwner)
+	add(p.owner != nil && !p.live, noteStale)
+	add(p.leaderless, noteNoLeader)
+	return notes
+}
+
+// orphan tells whether nobody owns a partition although there are members who want its topic. Who owns what of a kafka
+// group only its coordinator knows.
+func (v *survey) orphan(p *partState) bool {
+	return p.owner == nil && v.kind != registry.KafkaGroup && slices.ContainsFunc(v.members, func(m registry.Member) bool {
+		return subscribes(&m, p.topic)
+	})
+}
+
+// sum is all of a group, or of a topic of it.
+type sum struct {
+	partitions, owned, never, ahead int
+	lag, most                       int64
+	known                           bool
+}
+
+func total(parts []*partState) sum {
+	t := sum{partitions: len(parts), known: true}
+	for _, p := range parts {
+		if p.owner != nil && p.live {
+			t.owned++
+		}
+		if p.never() {
+			t.never++
+		}
+		if p.ahead() {
+			t.ahead++
+		}
+		if lag := p.lag(); lag != nil {
+			t.lag += *lag
+			t.most = max(t.most, *lag)
+		} else {
+			t.known = false
+		}
+	}
+	return t
+}
+
+func (t sum) lagCell() string {
+	if !t.known {
+		return "-"
+	}
+	return fmt.Sprint(t.lag)
+}
+
+// cells is a row of any columns.
+type cells struct{ columns, cells []string }
+
+func (c cells) Columns() []string { return c.columns }
+func (c cells) Cells() []string   { return c.cells }
+
+// text is a group for a person: itself, its members, its partitions. When that takes more lines than the screen, topics
+// stand for their partitions, and of too long lists the first are shown: --all shows everything.
+func (v *survey) text(now time.Time, screen int, all bool) []byte {
+	t := total(v.partitions())
+	out := cli.Table([]cells{{[]string{"GROUP", "KIND", ">MEMBERS", ">TOPICS", ">PARTITIONS", ">OWNED", ">LAG"},
+		[]string{cli.Cell(v.group), kindCell(v.kindOrNil()), fmt.Sprint(len(v.members)), fmt.Sprint(len(v.topics)),
+			fmt.Sprint(t.partitions), v.ownedCell(t), t.lagCell()}}})
+	const frame = 2 + 2 + 2 // headings, and the lines between the tables
+	if all || frame+len(v.members)+t.partitions <= screen {
+		screen = frame + len(v.members) + t.partitions
+		out = section(out, v.memberLines(now), screen, "member")
+		return section(out, v.rows(), screen, "partition")
+	}
+	room := (screen - frame) / 2
+	topics := v.topicLines()
+	out = section(out, v.memberLines(now), max(room, screen-frame-len(topics)), "member")
+	return section(out, topics, max(room, screen-frame-len(v.members)), "topic")
+}
+
+// section adds a table of at most so many rows, the first ones.
+func section[T cli.Row](out []byte, rows []T, most int, what string) []byte {
+	if len(rows) == 0 {
+		return out
+	}
+	out = append(out, '\n')
+	shown := rows
+	if len(rows) > most {
+		shown = rows[:max(1, most-1)]
+	}
+	out = append(out, cli.Table(shown)...)
+	if rest := len(rows) - len(shown); rest > 0 {
+		out = fmt.Appendf(out, "... and %s more: --all shows all\n", cli.Counted(rest, what))
+	}
+	return out
+}
+
+func (v *survey) ownedCell(t sum) string {
+	if v.kind == registry.KafkaGroup {
+		return "-"
+	}
+	return fmt.Sprint(t.owned)
+}
+
+func (v *survey) memberLines(now time.Time) []cells {
+	owned, lag := map[string]int{}, map[string]int64{}
+	for _, p := range v.partitions() {
+		if p.owner == nil {
+			continue
+		}
+		owned[*p.owner]++
+		if n := p.lag(); n != nil {
+			lag[*p.owner] += *n
+		}
+	}
+	columns := []string{"MEMBER", "HOST", ">JOINED", "STRATEGY", ">OWNS", ">LAG"}
+	var lines []cells
+	for _, m := range v.members {
+		host, strategy, age := v.host(m.ID), m.Strategy, "-"
+		if host == "" {
+			host = "-"
+		}
+		if strategy == "" {
+			strategy = "range"
+		}
+		if !m.Joined.IsZero() {
+			age = ago(now.Sub(m.Joined))
+		}
+		lines = append(lines, cells{columns, []string{cli.Cell(m.ID), cli.Cell(host), age, strategy,
+			fmt.Sprint(owned[m.ID]), fmt.Sprint(lag[m.ID])}})
+	}
+	return lines
+}
+
+// ago is a time span in its largest unit, or the two largest: members' clocks are not ours.
+func ago(d time.Duration) string {
+	switch d = max(0, d); {
+	case d < time.Minute:
+		return d.Truncate(time.Second).String()
+	case d < time.Hour:
+		return strings.TrimSuffix(d.Truncate(time.Minute).String(), "0s")
+	case d < 24*time.Hour:
+		return strings.TrimSuffix(d.Truncate(time.Minute).String(), "0s")
+	}
+	return fmt.Sprintf("%dd%dh", d/(24*time.Hour), d%(24*time.Hour)/time.Hour)
+}
+
+// topicLines are the topics, those that are furthest behind first.
+func (v *survey) topicLines() []cells {
+	columns := []string{"TOPIC", ">PARTITIONS", ">OWNED", ">LAG", ">LARGEST-LAG", "NOTE"}
+	topics := slices.Clone(v.topics)
+	slices.SortStableFunc(topics, func(a, b *topicState) int {
+		x, y := total(a.parts).lag, total(b.parts).lag
+		switch {
+		case x > y:
+			return -1
+		case x < y:
+			return 1
+		}
+		return 0
+	})
+	var lines []cells
+	for _, topic := range topics {
+		t := total(topic.parts)
+		count := map[string]int{}
+		for _, p := range topic.parts {
+			for _, note := range v.notes(p) {
+				count[note]++
+			}
+		}
+		var notes []string
+		for _, note := range []string{noteNever, noteAhead, noteExpired, noteNoOwner, noteStale, noteNoLeader} {
+			if count[note] > 0 {
+				notes = append(notes, fmt.Sprintf("%d %s", count[note], note))
+			}
+		}
+		lines = append(lines, cells{columns, []string{topic.Name, fmt.Sprint(t.partitions), v.ownedCell(t), t.lagCell(),
+			fmt.Sprint(t.most), strings.Join(notes, ", ")}})
+	}
+	return lines
+}
