@@ -8,6 +8,8 @@ MANDIR    ?= $(PREFIX)/share/man
 BASHDIR   ?= $(PREFIX)/share/bash-completion/completions
 ZSHDIR    ?= $(PREFIX)/share/zsh/site-functions
 FISHDIR   ?= $(PREFIX)/share/fish/vendor_completions.d
+UNITDIR   ?= $(PREFIX)/lib/systemd/system
+BIN       ?= bin
 FUZZTIME  ?= 20s
 BENCHTIME ?= 1s
 
@@ -17,7 +19,7 @@ BUILD    = CGO_ENABLED=0 $(GO) build -trimpath -tags urfave_cli_no_docs \
            -ldflags '-s -w -X logkit/lib/cli.Version=$(VERSION)'
 
 TOOLS := $(patsubst cmd/%/main.go,%,$(wildcard cmd/*/main.go))
-BINS  := $(addprefix bin/,$(TOOLS))
+BINS  := $(addprefix $(BIN)/,$(TOOLS))
 
 all: build
 
@@ -27,7 +29,7 @@ help: ## this list
 build: $(BINS) ## the tools, into bin/
 
 # Go knows what has changed; make does not.
-$(BINS): bin/%: FORCE
+$(BINS): $(BIN)/%: FORCE
 	$(BUILD) -o $@ ./cmd/$*
 
 demo: build ## start a broker, send a real log through it, and show what happens
@@ -71,11 +73,11 @@ soak: packages ## the long runs
 docs: ## write the completions again from the flags
 	$(GO) test ./cmd/... -run Docs -update
 
-install: build ## the tools, manual pages and completions, into DESTDIR/PREFIX
+install: build ## the tools, manual pages, completions and a systemd unit, into DESTDIR/PREFIX
 	install -d $(DESTDIR)$(BINDIR) $(DESTDIR)$(SBINDIR) $(DESTDIR)$(BASHDIR) $(DESTDIR)$(ZSHDIR) $(DESTDIR)$(FISHDIR)
 	@set -e; for tool in $(TOOLS); do \
-		case $$tool in logd|logrebalance) dir=$(SBINDIR) ;; *) dir=$(BINDIR) ;; esac; \
-		install -m 755 bin/$$tool $(DESTDIR)$$dir/$$tool; \
+		case $$tool in logd) dir=$(SBINDIR) ;; *) dir=$(BINDIR) ;; esac; \
+		install -m 755 $(BIN)/$$tool $(DESTDIR)$$dir/$$tool; \
 		install -m 644 completions/$$tool.bash $(DESTDIR)$(BASHDIR)/$$tool; \
 		install -m 644 completions/_$$tool $(DESTDIR)$(ZSHDIR)/_$$tool; \
 		install -m 644 completions/$$tool.fish $(DESTDIR)$(FISHDIR)/$$tool.fish; \
@@ -85,6 +87,9 @@ install: build ## the tools, manual pages and completions, into DESTDIR/PREFIX
 		install -d $$section; \
 		install -m 644 $$page $$section/; \
 	done
+	install -d $(DESTDIR)$(UNITDIR)
+	sed 's|@SBINDIR@|$(SBINDIR)|' cmd/logd/logd.service >$(DESTDIR)$(UNITDIR)/logd.service
+	chmod 644 $(DESTDIR)$(UNITDIR)/logd.service
 
 uninstall: ## what install has put there
 	@set -e; for tool in $(TOOLS); do \
@@ -92,9 +97,10 @@ uninstall: ## what install has put there
 			$(DESTDIR)$(ZSHDIR)/_$$tool $(DESTDIR)$(FISHDIR)/$$tool.fish; \
 	done
 	@set -e; for page in man/*.[1-8]; do rm -f $(DESTDIR)$(MANDIR)/man$${page##*.}/$${page##*/}; done
+	rm -f $(DESTDIR)$(UNITDIR)/logd.service
 
 clean:
-	rm -rf bin
+	rm -rf $(BIN)
 
 FORCE:
 .PHONY: all help build demo test race packages lint check fuzz bench soak docs install uninstall clean FORCE
