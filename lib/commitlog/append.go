@@ -69,7 +69,7 @@ func (l *Log) prepare(h *record.Header) error {
 			return l.refused(err)
 		}
 		old := !l.began.IsZero() && time.Since(l.began) >= l.options.SegmentAge
-		if !old && l.writer.Fits(h.Size(), h.LastOffset(), l.options.SegmentBytes) {
+		if !old && !l.spoiled && l.writer.Fits(h.Size(), h.LastOffset(), l.options.SegmentBytes) {
 			return nil
 		}
 		// Rolling lets go of the lock while a flush runs, so the question is asked again.
@@ -91,8 +91,17 @@ func (l *Log) openWriter() error {
 		writer.Abandon()
 		return fmt.Errorf("%s: %d bytes, %d after the clean stop", last.LogPath(), writer.Size(), v.tail)
 	}
+	l.spoiled = endsDamaged(writer, recovery)
 	l.install(writer)
 	return nil
+}
+
+// endsDamaged tells whether a segment ends with damage that may not be cut off. Then what is appended begins another: the
+// damage could be the first part of a batch, and become a batch again by the first bytes of the next, which would be
+// hidden in it.
+func endsDamaged(writer *segment.Writer, found segment.Recovery) bool {
+	n := len(found.Damage)
+	return n > 0 && found.Damage[n-1].To == writer.Size()
 }
 
 // install makes writer, which is the last segment of the view or follows it, the one that is appended to.
@@ -183,7 +192,7 @@ func (l *Log) roll() error {
 	}
 	sealed.Seal()
 	l.install(next)
-	l.began = time.Time{}
+	l.began, l.spoiled = time.Time{}, false
 	if err := l.saveProducers(); err != nil {
 		l.logger.Warn("producers are not saved at the end of a segment", "segment", sealed.LogPath(), "reason", err)
 	}

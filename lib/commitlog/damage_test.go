@@ -255,7 +255,9 @@ func TestEveryTruncation(t *testing.T) {
 	}
 }
 
-// A log that is shorter than its recovery point has lost what was durable, and that is said; one that is not has not.
+// A log that is shorter than its recovery point has lost what was durable, and that is said; one that is not has not. It
+// ends for readers where its last record does, so that whoever reads to the end comes to one. The ids that were lost are
+// never given again, however often it is opened.
 func TestMissingBelowRecoveryPoint(t *testing.T) {
 	s := newThreeSegments(t)
 	logs := s.logs()
@@ -263,15 +265,115 @@ func TestMissingBelowRecoveryPoint(t *testing.T) {
 	for _, row := range []struct {
 		size int
 		want bool
-	}{{len(s.files[last]), false}, {len(s.files[last]) - 1, true}, {0, true}} {
+	}{
+		{len(s.files[last]), false}, {0, true}, {len(s.files[last]) - 20, true},
+		{len(s.files[last]) - 1, true}, // its last byte is a zero, and so is the first of the next batch
+	} {
 		s.put(t, last, s.files[last][:row.size])
-		s.said.Reset()
-		l := s.open(t, Checkpoint{RecoveryPoint: s.high})
-		if got := strings.Contains(s.said.String(), "level=ERROR"); got != row.want {
-			t.Errorf("%d bytes: error logged %v, want %v: %s", row.size, got, row.want, &s.said)
+		left := s.batchesWithout(t, last, row.size)
+		h, err := record.ParseHeader(left[len(left)-1])
+		if err != nil {
+			t.Fatal(err)
 		}
-		if got := l.Positions().HighWatermark; got != s.high {
-			t.Errorf("%d bytes: high watermark %d, want %d", row.size, got, s.high)
+		s.said.Reset()
+		point := s.high
+		for range 3 {
+			l := s.open(t, Checkpoint{RecoveryPoint: point})
+			if got := strings.Contains(s.said.String(), "level=ERROR"); got != row.want {
+				t.Errorf("%d bytes: error logged %v, want %v: %s", row.size, got, row.want, &s.said)
+			}
+			s.endsAt(t, l, h.LastOffset()+1, s.high)
+			if got := consume(t, l); !same(got, left) {
+				t.Errorf("%d bytes: %d batches are read, want %d", row.size, len(got), len(left))
+			}
+			if point, err = l.Checkpoint(); err != nil || point != s.high {
+				t.Errorf("%d bytes: recovery point %d, %v; want %d", row.size, point, err, s.high)
+			}
+			clean, err := l.Close()
+			if err != nil {
+				t.Fatal(err)
+			}
+			l = s.open(t, Checkpoint{RecoveryPoint: l.RecoveryPoint(), Clean: clean})
+			s.endsAt(t, l, h.LastOffset()+1, s.high)
+			if point = l.RecoveryPoint(); point != s.high {
+				t.Errorf("%d bytes: recovery point %d after a clean start, want %d", row.size, point, s.high)
+			}
+			if _, err := l.Close(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		l := s.open(t, Checkpoint{RecoveryPoint: point})
+		if h := mustAppend(t, l, true, "afterwards"); h.BaseOffset < s.high || l.RecoveryPoint() != h.BaseOffset+1 {
+			t.Errorf("%d bytes: id %d is given, recovery point %d; it was %d", row.size, h.BaseOffset, l.RecoveryPoint(), s.high)
+		}
+		if got := consume(t, l); len(got) != len(left)+1 {
+			t.Errorf("%d bytes: %d batches are read, want %d", row.size, len(got), len(left)+1)
+		}
+		if _, err := l.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// endsAt: the log ends at high for readers; from there to the id that the next batch gets, which is not below next, there
+// is nothing to read, and behind it is out of range.
+func (s *threeSegments) endsAt(t *testing.T, l *Log, high, next int64) {
+	t.Helper()
+	p := l.Positions()
+	if p.HighWatermark != high || p.End < next {
+		t.Errorf("positions %+v; want the high watermark %d and an end from %d on", p, high, next)
+	}
+	for id := p.HighWatermark; id <= p.End; id++ {
+		if data := read(t, l, id, 1000); len(data) > 0 {
+			t.Errorf("%d bytes at %d, behind the last record", len(data), id)
+		}
+	}
+	if _, err := l.Read(p.End+1, 1000); !errors.Is(err, ErrOutOfRange) {
+		t.Errorf("read behind the end: %v, want ErrOutOfRange", err)
+	}
+}
+
+// TestNoSegmentLeft: where all files of a log have gone, its ids go on all the same.
+func TestNoSegmentLeft(t *testing.T) {
+	s := newThreeSegments(t)
+	s.names = nil
+	s.put(t, "", nil)
+	l := s.open(t, Checkpoint{RecoveryPoint: s.high})
+	if h := mustAppend(t, l, true, "afterwards"); h.BaseOffset < s.high || !strings.Contains(s.said.String(), "missing") {
+		t.Errorf("id %d is given, %d was the recovery point; said: %s", h.BaseOffset, s.high, &s.said)
+	}
+	if _, err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A damaged last batch below the recovery point is shown to readers, who say so, when its header tells its ids; and when
+// it does not, the log ends before it, wherever an index would have had the reading begin.
+func TestDamagedLastBatch(t *testing.T) {
+	s := newThreeSegments(t)
+	logs := s.logs()
+	name := logs[len(logs)-1]
+	last, _ := s.at(t, name, len(s.files[name])-1)
+	h, _ := record.ParseHeader(last)
+	begins := len(s.files[name]) - len(last)
+	for _, row := range []struct {
+		what string
+		at   int
+		want int64
+	}{{"contents", 70, s.high}, {"last offset delta", 23, h.BaseOffset}, {"magic", 16, h.BaseOffset}, {"length", 8, h.BaseOffset}} {
+		data := bytes.Clone(s.files[name])
+		data[begins+row.at] ^= 0x11
+		s.put(t, name, data)
+		l := s.open(t, Checkpoint{RecoveryPoint: s.high})
+		p := l.Positions()
+		if got := p.HighWatermark; got != row.want && (row.want == s.high || got > row.want || got < row.want-int64(h.Size())) {
+			t.Errorf("%s: high watermark %d, want %d or, at most, the gap before it", row.what, got, row.want)
+		}
+		if got := consume(t, l); !same(got, s.batches[:len(s.batches)-1]) {
+			t.Errorf("%s: %d batches are read, want %d", row.what, len(got), len(s.batches)-1)
+		}
+		if p.End < s.high {
+			t.Errorf("%s: end %d, below the recovery point %d", row.what, p.End, s.high)
 		}
 		if _, err := l.Close(); err != nil {
 			t.Fatal(err)

@@ -68,6 +68,10 @@ type Log struct {
 	dir    string
 	logger *slog.Logger
 
+	// floor is the recovery point that the log was opened with: readers have seen ids up to it, so none below it is given
+	// again, also when damage has taken their records.
+	floor int64
+
 	// view is what readers see. It is replaced as a whole, by whoever holds mu.
 	view atomic.Pointer[view]
 	// end is the next base. Written by whoever holds mu, after the bytes are in the file.
@@ -79,6 +83,7 @@ type Log struct {
 	began     time.Time       // first append to the last segment
 	appended  int64           // id of the last appended record + 1: the high watermark after the next flush
 	uncut     bool            // writer.CutRest has to be called before anything is appended
+	spoiled   bool            // the last segment ends with damage: see endsDamaged
 	producers producing
 	failure   error // why nothing can be appended any more: a sticky *DiskError, or ErrClosed
 

@@ -47,6 +47,7 @@ func Open(env *segment.Env, dir string, options Options, from Checkpoint) (*Log,
 	l := &Log{env: env, dir: dir, logger: env.Logger, options: options.withDefaults()}
 	l.flushed.L = &l.mu
 	l.producers.state = producers.New(l.options.Producers)
+	l.floor = from.RecoveryPoint
 	bases, err := l.list()
 	if err != nil {
 		return nil, err
@@ -54,7 +55,7 @@ func Open(env *segment.Env, dir string, options Options, from Checkpoint) (*Log,
 	clean := false
 	switch {
 	case len(bases) == 0:
-		err = l.createFirst(from.Start)
+		err = l.createFirst(from)
 	case l.openClean(bases, from):
 		clean = true
 	default:
@@ -99,7 +100,11 @@ func (l *Log) list() ([]int64, error) {
 	return bases, nil
 }
 
-func (l *Log) createFirst(start int64) error {
+func (l *Log) createFirst(from Checkpoint) error {
+	start := max(from.Start, from.RecoveryPoint)
+	if start > from.Start {
+		l.logger.Error("records below the recovery point are missing", "dir", l.dir, "from", from.Start, "to", start)
+	}
 	writer, err := segment.Create(l.env, l.dir, start)
 	if err != nil {
 		return err
@@ -157,21 +162,25 @@ func (l *Log) recover(bases []int64, from Checkpoint) error {
 		return err
 	}
 	segments[last] = writer.Segment
-	l.uncut = found.Uncut != nil
+	l.uncut, l.spoiled = found.Uncut != nil, endsDamaged(writer, found)
 	l.report(writer, found, time.Since(began))
 	if found.Batches == 0 {
-		if found.End, err = endOf(segments[:last]); err != nil {
+		before, err := endOf(segments[:last])
+		if err != nil {
 			writer.Abandon()
 			return err
 		}
+		if found.Claimed == bases[last] { // of a segment without records
+			found.Claimed = before
+		}
 	}
 	start := from.start(bases[0])
-	// Readers have seen ids up to the recovery point, though damage may have taken their records: they are not given again.
-	high := max(start, found.End, from.RecoveryPoint)
-	if left := max(start, found.End); left < high && len(found.Damage) == 0 {
-		l.logger.Error("records below the recovery point are missing", "segment", writer.LogPath(), "from", left, "to", high)
+	high := max(start, found.Claimed)
+	if high < from.RecoveryPoint && len(found.Damage) == 0 {
+		l.logger.Error("records below the recovery point are missing", "segment", writer.LogPath(), "from", high, "to", from.RecoveryPoint)
 	}
-	end := max(high, found.Next, bases[len(bases)-1]) // the log has reached the base of an empty segment once
+	// The log has reached the base of an empty segment once.
+	end := max(high, found.Next, bases[len(bases)-1], l.floor)
 	l.begin(segments, writer, Positions{Start: start, HighWatermark: high, End: end})
 	if l.uncut && !mayPass(found.Uncut) {
 		l.fail(found.Uncut)
@@ -364,5 +373,9 @@ func (l *Log) Checkpoint() (recoveryPoint int64, err error) {
 			return 0, err
 		}
 	}
-	return l.view.Load().high, nil
+	return l.RecoveryPoint(), nil
 }
+
+// RecoveryPoint is what Checkpoint would return: an id before which everything is durable that there is. It is above the
+// high watermark when records that were durable are missing, lest their ids be given to others after the next Open.
+func (l *Log) RecoveryPoint() int64 { return max(l.view.Load().high, l.floor) }

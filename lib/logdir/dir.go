@@ -244,7 +244,7 @@ func (d *Dir) Close() error {
 		if err != nil {
 			errs = append(errs, err)
 		}
-		points[p] = []int64{log.Positions().HighWatermark}
+		points[p] = []int64{log.RecoveryPoint()}
 		if c != nil {
 			clean[p] = []int64{c.Base, c.Size, c.High, c.End}
 		}

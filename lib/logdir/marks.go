@@ -77,7 +77,7 @@ func (d *Dir) Checkpoint() error {
 	moved := false
 	var errs []error
 	for p, log := range d.all() {
-		point := log.Positions().HighWatermark
+		point := log.RecoveryPoint()
 		if known := d.written[p]; known != nil && known[0] == point {
 			points[p] = known
 			continue

@@ -26,6 +26,8 @@ type Recovery struct {
 
 	Batches int64 // intact batches in the part that was read
 	End     int64 // id of the last record + 1; the base id when there is none
+	// Claimed is End, or more where a damaged batch below the recovery point says that its records have those ids.
+	Claimed int64
 	Next    int64 // the smallest id that the next batch may have (DESIGN: next base)
 }
 
@@ -64,19 +66,23 @@ func Recover(env *Env, dir string, base, recoveryPoint int64) (*Writer, Recovery
 }
 
 func (w *Writer) recover(recoveryPoint int64) (Recovery, error) {
-	r := Recovery{End: w.base, Next: w.base}
+	r := Recovery{End: w.base, Claimed: w.base, Next: w.base}
 	size, err := w.file.Size()
 	if err != nil {
 		return r, err
 	}
 	known, pos := w.knownEntries(recoveryPoint, size)
-	w.index = newIndexBuilder(w.env, w.base, known)
 	// After a failed sync the kernel shows pages that never reached the disk; the sync of a recovery would not write them.
 	w.file.DropCache(pos)
 	if size, err = w.file.Size(); err != nil {
 		return r, err
 	}
 	k := newWalker(w.LogPath(), w.file, pos, size, w.base)
+	if pos > 0 && !k.intactAt(pos, 0) {
+		known, pos, k.pos = nil, 0, 0 // where the log ends, if nothing behind it is intact either, the batches before must say
+		w.file.DropCache(pos)
+	}
+	w.index = newIndexBuilder(w.env, w.base, known)
 	k.buf = make([]byte, 0, min(max(size-pos, 0), 1<<20)) // its own: not freed
 	for {
 		h, batch, at, err := k.stepIntact()
@@ -92,6 +98,9 @@ func (w *Writer) recover(recoveryPoint int64) (Recovery, error) {
 		case !errors.As(err, &corrupt):
 			return r, err
 		case r.End < recoveryPoint:
+			if last, ok := k.claim(); ok && last < recoveryPoint {
+				r.Claimed = last + 1
+			}
 			if _, err := k.resync(); err != nil {
 				return r, err
 			}
@@ -127,10 +136,21 @@ func (w *walker) oldFormat() bool {
 	return err == nil && record.CheckEntryCRC(b) == nil
 }
 
+// claim is the last id of what stands at pos, when its header is that of a batch that could be there.
+func (w *walker) claim() (last int64, ok bool) {
+	b, err := w.bytes(record.HeaderSize)
+	if err != nil {
+		return 0, false
+	}
+	h, err := record.ParseHeader(b)
+	return h.LastOffset(), err == nil && w.check(h) == nil
+}
+
 func (r *Recovery) add(h record.Header, batch []byte) {
 	r.Checked += int64(len(batch))
 	r.Batches++
 	r.End = h.LastOffset() + 1
+	r.Claimed = r.End
 	r.Next = h.NextBase()
 }
 
