@@ -20,7 +20,7 @@ func BenchmarkOpenClean(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	if err := d.Create("t", logs, nil); err != nil {
+	if err := create(d, "t", logs, nil); err != nil {
 		b.Fatal(err)
 	}
 	if err := d.Close(); err != nil {

@@ -12,20 +12,28 @@ import (
 // check compares what has been told with what is there, and takes note of what a crash has taken.
 func (w *world) check() {
 	w.t.Helper()
-	if id := w.dir.ClusterID(); id != w.cluster {
-		w.t.Errorf("cluster %s, it was %s", id, w.cluster)
+	if cluster, id := w.dir.ClusterID(), w.dir.BrokerID(); w.joined && (cluster != clusterID || id != brokerID) {
+		w.t.Errorf("broker %d of cluster %s, it was %d of %s", id, cluster, brokerID, clusterID)
+	}
+	if id := w.dir.Incarnation(); id != w.incarnation {
+		w.t.Errorf("incarnation %s, it was %s", id, w.incarnation)
 	}
 	for _, topic := range w.dir.Topics() {
-		for number := range topic.Partitions {
+		for _, number := range topic.Partitions {
 			if _, ok := w.dir.Log(topic.Name, number); !ok {
-				w.t.Errorf("topic %s has %d partitions, and not number %d", topic.Name, topic.Partitions, number)
+				w.t.Errorf("topic %s has partitions %d, and no log of number %d", topic.Name, topic.Partitions, number)
 			}
+		}
+	}
+	for _, p := range w.dir.Partitions() {
+		if known := w.topics[p.Topic]; known != nil && !known.deleted && p.Number < known.partitions && p.TopicID != topicID {
+			w.t.Errorf("%s-%d: topic id %q, want %q", p.Topic, p.Number, p.TopicID, topicID)
 		}
 	}
 	for name, known := range w.topics {
 		topic, ok := w.dir.Topic(name)
-		if ok == known.deleted || topic.Partitions < known.partitions && !known.deleted {
-			w.t.Errorf("topic %s: there %v, %d partitions; deleted was %v, %d", name, ok, topic.Partitions, known.deleted, known.partitions)
+		if ok == known.deleted || len(topic.Partitions) < int(known.partitions) && !known.deleted {
+			w.t.Errorf("topic %s: there %v, partitions %d; deleted was %v, %d", name, ok, topic.Partitions, known.deleted, known.partitions)
 		}
 		if got := w.dir.Settings(name)["retention.ms"]; got != known.setting && !known.deleted {
 			w.t.Errorf("topic %s: retention %q, want %q", name, got, known.setting)

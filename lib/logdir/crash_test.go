@@ -67,8 +67,10 @@ type world struct {
 	t       *testing.T
 	fsys    *crashfs.FS
 	dir     *Dir
-	cluster string
 	topics  map[string]*told
+
+	incarnation string
+	joined      bool
 }
 
 // told is what is known of a topic. While a call changes it nothing is.
@@ -100,6 +102,7 @@ func newWorld(t *testing.T) *world {
 func (w *world) life() []func() error {
 	return []func() error{
 		w.open,
+		w.join,
 		w.create("a", 2, "1000"),
 		w.append("a", 0, true), w.append("a", 1, true), w.append("a", 1, false),
 		w.checkpoint,
@@ -153,11 +156,17 @@ func (w *world) open() (err error) {
 	if err != nil {
 		return err
 	}
-	if w.cluster == "" {
-		w.cluster = w.dir.ClusterID()
+	if w.incarnation == "" {
+		w.incarnation = w.dir.Incarnation()
 	}
 	w.check()
 	return nil
+}
+
+func (w *world) join() error {
+	err := w.dir.Join(clusterID, brokerID)
+	w.joined = w.joined || err == nil
+	return err
 }
 
 func (w *world) reopen() error {
@@ -211,7 +220,7 @@ func (w *world) change(topic string, call func() error, after func(*told)) func(
 }
 
 func (w *world) create(topic string, partitions int32, retention string) func() error {
-	return w.change(topic, func() error { return w.dir.Create(topic, partitions, settings(retention)) }, func(s *told) {
+	return w.change(topic, func() error { return create(w.dir, topic, partitions, settings(retention)) }, func(s *told) {
 		*s = told{partitions: partitions, setting: retention, logs: map[int32]*records{}}
 	})
 }
@@ -229,7 +238,7 @@ func (w *world) remove(topic string) func() error {
 
 func (w *world) add(topic string, partitions int32) func() error {
 	return func() error {
-		err := w.dir.AddPartitions(topic, partitions)
+		err := addPartitions(w.dir, topic, partitions)
 		if err == nil {
 			w.topics[topic].partitions = partitions
 		}

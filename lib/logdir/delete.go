@@ -1,11 +1,13 @@
 package logdir
 
 import (
+	"cmp"
 	"crypto/rand"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 
@@ -18,77 +20,105 @@ const deleteSuffix = "-delete"
 // maxFileName is the longest name of a directory that file systems take, in bytes.
 const maxFileName = 255
 
-// Delete removes a topic and its records. When it returns nil, the topic is gone for good: its directories have been
-// renamed, durably; their files are deleted then too, and what cannot be, or a crash leaves of them, goes at the next
-// Open. Readers and waiting producers get commitlog.ErrDeleted. Errors: ErrNoTopic, or what the file system said to the
-// renaming; then the topic is there again.
-func (d *Dir) Delete(topic string) error {
+// Delete removes partitions of a topic, all that there are when none are named, and their records. When it returns nil
+// they are gone for good: their directories have been renamed, durably; their files are deleted then too, and what cannot
+// be, or a crash leaves of them, goes at the next Open. With the last partition of the topic go its settings. Readers and
+// waiting producers get commitlog.ErrDeleted. Errors: ErrNoTopic when one of them is not there, or what the file system
+// said to the renaming; then they are there again.
+func (d *Dir) Delete(topic string, numbers ...int32) error {
 	d.creating.Lock()
 	defer d.creating.Unlock()
 	if d.isClosed() {
 		return commitlog.ErrClosed
 	}
-	t, ok := d.Topic(topic)
-	if !ok {
-		return fmt.Errorf("topic %q: %w", topic, ErrNoTopic)
+	doomed, err := d.find(topic, numbers)
+	if err != nil {
+		return err
 	}
 	// Nobody may find the logs, or write to one, any more when their files are not where they were.
-	logs := d.forget(t)
-	abandon(logs)
-	doomed, err := d.setAside(t, logs)
-	if err != nil {
-		d.bringBack(logs, doomed)
+	d.forget(doomed)
+	abandon(doomed)
+	if err := d.setAside(doomed); err != nil {
+		d.bringBack(doomed)
 		return fmt.Errorf("topic %q: %w", topic, err)
 	}
 	// What is left behind here is found, and not believed, by the next Create or Open.
-	err = errors.Join(d.forgetMarks(d.has), d.saveSettings(topic, nil), d.removeAll(doomed))
+	err = errors.Join(d.forgetMarks(d.has), d.removeAll(doomed))
+	if !d.hasTopic(topic) {
+		err = errors.Join(err, d.saveSettings(topic, nil))
+	}
 	if err != nil {
 		d.options.Logger.Error("a deleted topic has left something behind", "topic", topic, "reason", err)
 	}
 	return nil
 }
 
+// doomedLog is a log on its way out.
+type doomedLog struct {
+	partition
+	log     *commitlog.Log
+	topicID string
+	renamed string // path that its directory has by now
+}
+
+// find collects partitions that are to be deleted, the highest first.
+func (d *Dir) find(topic string, numbers []int32) (list []*doomedLog, err error) {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	if len(numbers) == 0 {
+		all, ok := d.topic(topic, func(partition) bool { return true })
+		if !ok {
+			return nil, fmt.Errorf("topic %q: %w", topic, ErrNoTopic)
+		}
+		numbers = all.Partitions
+	}
+	for _, number := range numbers {
+		p := partition{topic, number}
+		log := d.logs[p]
+		if log == nil {
+			return nil, fmt.Errorf("topic %q: partition %d: %w", topic, number, ErrNoTopic)
+		}
+		list = append(list, &doomedLog{partition: p, log: log, topicID: d.ids[p]})
+	}
+	slices.SortFunc(list, func(a, b *doomedLog) int { return cmp.Compare(b.number, a.number) })
+	return list, nil
+}
+
 // abandon ends the logs all at once: who waits for one need not wait for the flush of another.
-func abandon(logs map[partition]*commitlog.Log) {
+func abandon(list []*doomedLog) {
 	var all sync.WaitGroup
-	for _, log := range logs {
-		all.Go(log.Abandon)
+	for _, l := range list {
+		all.Go(l.log.Abandon)
 	}
 	all.Wait()
 }
 
-// setAside renames the directories of a topic. The highest partition goes first: after a crash in between, what is left
-// is a topic with fewer partitions, not one with a hole.
-func (d *Dir) setAside(t Topic, logs map[partition]*commitlog.Log) (doomed map[partition]string, err error) {
-	doomed = make(map[partition]string, len(logs))
-	for number := t.Partitions - 1; number >= 0; number-- {
-		p := partition{t.Name, number}
-		if logs[p] == nil {
-			continue
+// setAside renames the directories, in the order of the list.
+func (d *Dir) setAside(list []*doomedLog) error {
+	for _, l := range list {
+		name := filepath.Join(d.path, l.partition.renamed(deleteSuffix))
+		if err := d.fsys.Rename(filepath.Join(d.path, l.dir()), name); err != nil {
+			return err
 		}
-		name := filepath.Join(d.path, p.doomed())
-		if err := d.fsys.Rename(filepath.Join(d.path, p.dir()), name); err != nil {
-			return doomed, err
-		}
-		doomed[p] = name
+		l.renamed = name
 	}
-	return doomed, d.fsys.SyncDir(d.path)
+	return d.fsys.SyncDir(d.path)
 }
 
 // bringBack undoes setAside and forget: the logs are opened once more. One that cannot be is missing until the next Open,
 // or lost when its directory does not come back.
-func (d *Dir) bringBack(logs map[partition]*commitlog.Log, doomed map[partition]string) {
-	for p := range logs {
-		if err := d.bringBackOne(p, doomed[p]); err != nil {
-			d.options.Logger.Error("partition half deleted", "dir", filepath.Join(d.path, p.dir()), "reason", err)
+func (d *Dir) bringBack(list []*doomedLog) {
+	for _, l := range list {
+		if err := d.bringBackOne(l.partition, l.renamed, l.topicID); err != nil {
+			d.options.Logger.Error("partition half deleted", "dir", filepath.Join(d.path, l.dir()), "reason", err)
 		}
 	}
 }
 
-func (d *Dir) bringBackOne(p partition, doomed string) error {
+func (d *Dir) bringBackOne(p partition, renamed, topicID string) error {
 	dir := filepath.Join(d.path, p.dir())
-	if doomed != "" {
-		if err := d.fsys.Rename(doomed, dir); err != nil {
+	if renamed != "" {
+		if err := d.fsys.Rename(renamed, dir); err != nil {
 			return err
 		}
 	}
@@ -98,7 +128,7 @@ func (d *Dir) bringBackOne(p partition, doomed string) error {
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.add(p, log)
+	d.add(p, log, topicID)
 	return nil
 }
 
@@ -113,39 +143,38 @@ func (d *Dir) knownMarks() (m marks) {
 	return m
 }
 
-// doomed is the name of the directory of a deleted partition: the old one, cut where it would be too long, a dot, a
-// random part and the suffix. A dot and letters behind the last hyphen make it no partition's.
-func (p partition) doomed() string {
+// renamed is another name for the directory of a partition: its own, cut where it would be too long, a dot, a random part
+// and the suffix. A dot and letters behind the last hyphen make it no partition's.
+func (p partition) renamed(suffix string) string {
 	var random [8]byte
 	rand.Read(random[:])
-	tail := "." + hex.EncodeToString(random[:]) + deleteSuffix
+	tail := "." + hex.EncodeToString(random[:]) + suffix
 	name := p.dir()
 	return name[:min(len(name), maxFileName-len(tail))] + tail
 }
 
 func isDoomed(name string) bool { return strings.HasSuffix(name, deleteSuffix) }
 
-// forget takes a topic out of the maps and returns its logs.
-func (d *Dir) forget(t Topic) map[partition]*commitlog.Log {
+// forget takes logs out of the maps.
+func (d *Dir) forget(list []*doomedLog) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	logs := make(map[partition]*commitlog.Log, t.Partitions)
-	for number := range t.Partitions {
-		p := partition{t.Name, number}
-		if log := d.logs[p]; log != nil {
-			logs[p] = log
-			delete(d.logs, p)
-		}
+	for _, l := range list {
+		d.drop(l.partition)
 	}
-	delete(d.topics, t.Name)
-	return logs
+}
+
+func (d *Dir) hasTopic(topic string) bool {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	return len(d.topics[topic]) > 0
 }
 
 // removeAll deletes directories that have been set aside.
-func (d *Dir) removeAll(doomed map[partition]string) error {
+func (d *Dir) removeAll(list []*doomedLog) error {
 	var errs []error
-	for _, dir := range doomed {
-		errs = append(errs, d.fsys.RemoveAll(dir))
+	for _, l := range list {
+		errs = append(errs, d.fsys.RemoveAll(l.renamed))
 	}
 	return errors.Join(errs...)
 }

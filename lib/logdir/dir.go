@@ -23,8 +23,6 @@ var (
 	ErrExists = errors.New("topic exists")
 	// ErrNoTopic: there is no such topic.
 	ErrNoTopic = errors.New("no such topic")
-	// ErrFewer: a topic never gets fewer partitions than it has.
-	ErrFewer = errors.New("not more partitions than there are")
 	// ErrLocked: another process works in the directory.
 	ErrLocked = vfs.ErrLocked
 )
@@ -93,8 +91,10 @@ type Dir struct {
 
 	mu       sync.RWMutex
 	logs     map[partition]*commitlog.Log
-	topics   map[string]int32    // number of partitions
-	settings map[string]Settings // what has been set, by topic; replaced as a whole
+	ids      map[partition]string
+	hidden   map[partition]bool
+	topics   map[string]map[int32]bool // numbers of the partitions
+	settings map[string]Settings       // what has been set, by topic; replaced as a whole
 	closed   bool
 
 	producerIDs producerIDs
@@ -113,7 +113,8 @@ type Dir struct {
 func Open(fsys vfs.FS, path string, options Options) (*Dir, error) {
 	d := &Dir{
 		fsys: fsys, path: path, options: options.withDefaults(),
-		logs: make(map[partition]*commitlog.Log), topics: make(map[string]int32), stop: make(chan struct{}),
+		logs: make(map[partition]*commitlog.Log), ids: make(map[partition]string), hidden: make(map[partition]bool),
+		topics: make(map[string]map[int32]bool), stop: make(chan struct{}),
 	}
 	d.env = &segment.Env{
 		FS: fsys, Files: segment.NewFiles(fsys, d.options.OpenFiles),
@@ -192,14 +193,14 @@ func (d *Dir) openAll() error {
 		places <- struct{}{}
 		group.Go(func() {
 			defer func() { <-places }()
-			log, err := commitlog.Open(d.env, filepath.Join(d.path, p.dir()), d.logOptions(p), marks.of(p))
+			log, id, err := d.open(p, marks.of(p))
 			mu.Lock()
 			defer mu.Unlock()
 			if err != nil {
 				errs = append(errs, err)
 				return
 			}
-			d.add(p, log)
+			d.add(p, log, id)
 		})
 	}
 	group.Wait()
@@ -209,9 +210,16 @@ func (d *Dir) openAll() error {
 	return d.forgetMarks(d.has)
 }
 
-func (d *Dir) add(p partition, log *commitlog.Log) {
-	d.logs[p] = log
-	d.topics[p.topic] = max(d.topics[p.topic], p.number+1)
+func (d *Dir) open(p partition, from commitlog.Checkpoint) (log *commitlog.Log, topicID string, err error) {
+	dir := filepath.Join(d.path, p.dir())
+	topicID, err = readTopicID(d.fsys, dir)
+	if errors.Is(err, errTopicID) {
+		d.options.Logger.Error("the topic of a partition cannot be read", "reason", err)
+	} else if err != nil {
+		return nil, "", err
+	}
+	log, err = commitlog.Open(d.env, dir, d.logOptions(p), from)
+	return log, topicID, err
 }
 
 // abandon closes what a failed Open has opened; the next one recovers.
@@ -259,9 +267,3 @@ func (d *Dir) Close() error {
 
 // Path is the path of the directory.
 func (d *Dir) Path() string { return d.path }
-
-// ClusterID is the random identity of the cluster that the directory belongs to.
-func (d *Dir) ClusterID() string { return d.meta.clusterID }
-
-// Incarnation is the random identity of the directory itself.
-func (d *Dir) Incarnation() string { return d.meta.incarnation }

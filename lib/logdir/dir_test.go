@@ -58,29 +58,29 @@ func TestTopicsSurvive(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a", "b")
 	d := open(t, path)
 	for topic, partitions := range map[string]int32{"clicks": 3, "a-b": 1, "z.9": 2} {
-		if err := d.Create(topic, partitions, nil); err != nil {
+		if err := create(d, topic, partitions, nil); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := d.Create("clicks", 1, nil); !errors.Is(err, ErrExists) {
+	if err := create(d, "clicks", 1, nil); !errors.Is(err, ErrExists) {
 		t.Errorf("second Create: %v, want ErrExists", err)
 	}
 	appendOne(t, d, "clicks", 2, "x")
 	log, _ := d.Log("clicks", 2)
-	before, id := log.Positions(), d.ClusterID()
+	before, id := log.Positions(), d.Incarnation()
 	if err := d.Close(); err != nil {
 		t.Fatal(err)
 	}
 	d = open(t, path)
-	want := []Topic{{"a-b", 1}, {"clicks", 3}, {"z.9", 2}}
+	want := []Topic{{"a-b", []int32{0}}, {"clicks", []int32{0, 1, 2}}, {"z.9", []int32{0, 1}}}
 	if diff := cmp.Diff(want, d.Topics()); diff != "" {
 		t.Errorf("topics (-want +got):\n%s", diff)
 	}
 	if log, _ := d.Log("clicks", 2); log.Positions() != before {
 		t.Errorf("positions %+v, before %+v", log.Positions(), before)
 	}
-	if id == "" || d.ClusterID() != id {
-		t.Errorf("cluster id %q, before %q", d.ClusterID(), id)
+	if id == "" || d.Incarnation() != id {
+		t.Errorf("incarnation %q, before %q", d.Incarnation(), id)
 	}
 	if _, err := os.Stat(filepath.Join(path, cleanFile)); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("the clean-shutdown mark is there while the logs may change: %v", err)
@@ -104,7 +104,7 @@ func TestStartAfterCrash(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := d.Create("t", 1, nil); err != nil {
+		if err := create(d, "t", 1, nil); err != nil {
 			t.Fatal(err)
 		}
 		appendOne(t, d, "t", 0, "one")
@@ -148,7 +148,7 @@ func TestForeignNamesAreLeftAlone(t *testing.T) {
 func TestDamagedCheckpointsAreNotBelieved(t *testing.T) {
 	path := t.TempDir()
 	d := open(t, path)
-	if err := d.Create("t", 1, nil); err != nil {
+	if err := create(d, "t", 1, nil); err != nil {
 		t.Fatal(err)
 	}
 	appendOne(t, d, "t", 0, "x")
@@ -180,10 +180,10 @@ func TestValidTopic(t *testing.T) {
 	}
 	d := open(t, t.TempDir())
 	var bad *TopicNameError
-	if err := d.Create("../x", 1, nil); !errors.As(err, &bad) {
+	if err := create(d, "../x", 1, nil); !errors.As(err, &bad) {
 		t.Errorf("Create: %v, want a *TopicNameError", err)
 	}
-	if err := d.Create("x", 0, nil); err == nil {
+	if err := create(d, "x", 0, nil); err == nil {
 		t.Error("a topic without partitions was made")
 	}
 }
@@ -194,11 +194,11 @@ func TestSettings(t *testing.T) {
 	var bad *SettingError
 	for _, s := range []Settings{{"retention.ms": "x"}, {"segment.bytes": "10"}, {"no.such": "1"}, {"cleanup.policy": "compact"},
 		{"flush.messages": "0"}, {"max.message.bytes": "9999999999"}, {"retention.ms": "-2"}, {"retention.ms": ""}} {
-		if err := d.Create("t", 1, s); !errors.As(err, &bad) {
+		if err := create(d, "t", 1, s); !errors.As(err, &bad) {
 			t.Errorf("Create with %v: %v, want a *SettingError", s, err)
 		}
 	}
-	if err := d.Create("t", 1, Settings{"segment.bytes": "2048", "cleanup.policy": "delete"}); err != nil {
+	if err := create(d, "t", 1, Settings{"segment.bytes": "2048", "cleanup.policy": "delete"}); err != nil {
 		t.Fatal(err)
 	}
 	if err := d.SetSettings("none", nil); !errors.Is(err, ErrNoTopic) {
@@ -230,7 +230,7 @@ func TestSettings(t *testing.T) {
 func TestDelete(t *testing.T) {
 	path := t.TempDir()
 	d := open(t, path)
-	if err := d.Create("t", 2, Settings{"retention.ms": "1"}); err != nil {
+	if err := create(d, "t", 2, Settings{"retention.ms": "1"}); err != nil {
 		t.Fatal(err)
 	}
 	appendOne(t, d, "t", 1, "old")
@@ -255,13 +255,13 @@ func TestDelete(t *testing.T) {
 		t.Errorf("second Delete: %v, want ErrNoTopic", err)
 	}
 	// One of the same name never meets old data, old marks or old settings, also after a crash.
-	if err := d.Create("t", 1, nil); err != nil {
+	if err := create(d, "t", 1, nil); err != nil {
 		t.Fatal(err)
 	}
 	if s := d.Settings("t"); len(s) != 0 {
 		t.Errorf("settings %v, want none", s)
 	}
-	if err := os.Mkdir(filepath.Join(path, partition{"gone", 0}.doomed()), 0o755); err != nil {
+	if err := os.Mkdir(filepath.Join(path, partition{"gone", 0}.renamed(deleteSuffix)), 0o755); err != nil {
 		t.Fatal(err)
 	}
 	copied := filepath.Join(t.TempDir(), "copy")
@@ -269,7 +269,7 @@ func TestDelete(t *testing.T) {
 		t.Fatal(err)
 	}
 	d = open(t, copied)
-	if diff := cmp.Diff([]Topic{{"t", 1}}, d.Topics()); diff != "" {
+	if diff := cmp.Diff([]Topic{{"t", []int32{0}}}, d.Topics()); diff != "" {
 		t.Errorf("topics (-want +got):\n%s", diff)
 	}
 	if log, _ := d.Log("t", 0); log.Positions() != (commitlog.Positions{}) {
@@ -278,7 +278,7 @@ func TestDelete(t *testing.T) {
 	if left, _ := filepath.Glob(filepath.Join(copied, "*"+deleteSuffix)); len(left) != 0 {
 		t.Errorf("left over: %v", left)
 	}
-	if name := (partition{strings.Repeat("x", 249), 12345}).doomed(); len(name) > maxFileName {
+	if name := (partition{strings.Repeat("x", 249), 12345}).renamed(deleteSuffix); len(name) > maxFileName {
 		t.Errorf("name of %d bytes, at most %d allowed", len(name), maxFileName)
 	} else if _, ok := parseDir(name); ok {
 		t.Errorf("%q is taken for a partition", name)
@@ -287,28 +287,28 @@ func TestDelete(t *testing.T) {
 
 func TestAddPartitions(t *testing.T) {
 	d := open(t, t.TempDir())
-	if err := d.AddPartitions("t", 2); !errors.Is(err, ErrNoTopic) {
-		t.Errorf("AddPartitions of a missing topic: %v, want ErrNoTopic", err)
-	}
-	if err := d.Create("t", 2, nil); err != nil {
+	if err := create(d, "t", 2, nil); err != nil {
 		t.Fatal(err)
 	}
-	for _, n := range []int32{0, 1, 2} {
-		if err := d.AddPartitions("t", n); err == nil {
-			t.Errorf("from 2 partitions to %d: no error", n)
+	for _, numbers := range [][]int32{nil, {1}, {2, 1}, {-1}} {
+		if err := d.Create("t", topicID, numbers, nil); err == nil {
+			t.Errorf("partitions %d beside 0 and 1: no error", numbers)
 		}
 	}
-	if err := d.AddPartitions("t", 4); err != nil {
+	if err := d.Create("t", topicID, []int32{7, 3}, nil); err != nil { // others are elsewhere
 		t.Fatal(err)
 	}
 	appendOne(t, d, "t", 3, "x")
+	if diff := cmp.Diff([]Topic{{"t", []int32{0, 1, 3, 7}}}, d.Topics()); diff != "" {
+		t.Errorf("topics (-want +got):\n%s", diff)
+	}
 }
 
 // Everything has expired: the start is all that says where the log stands, also after a crash, and ids go on.
 func TestEverythingExpires(t *testing.T) {
 	path := t.TempDir()
 	d := open(t, path)
-	if err := d.Create("t", 1, Settings{"retention.ms": "1000", "segment.bytes": "1024"}); err != nil {
+	if err := create(d, "t", 1, Settings{"retention.ms": "1000", "segment.bytes": "1024"}); err != nil {
 		t.Fatal(err)
 	}
 	for range 10 {

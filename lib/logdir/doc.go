@@ -4,12 +4,16 @@
 //	DATA/
 //	  .lock                              locked while a broker runs
 //	  meta.properties                    identity: cluster.id, broker.id, incarnation
+//	  zookeeper/                         of the embedded ZooKeeper (package zkserver)
 //	  clean-shutdown                     how each log was left; there only after an orderly stop
 //	  recovery-point-offset-checkpoint   ids before which everything is durable
 //	  log-start-offset-checkpoint        ids before which everything has been deleted
 //	  producer-id-block                  the first producer id that is left to give out
-//	  topic-settings.json                what has been set for topics
+//	  topic-settings.json                what has been set for topics, as last learned from ZooKeeper
 //	  TOPIC-PARTITION/                   the log of one partition (package commitlog)
+//	    partition.metadata               id of the topic that it was made for
+//	  TOPIC-PARTITION.RANDOM-delete/     a deleted one; goes at the next start at the latest
+//	  TOPIC-PARTITION.RANDOM-stray/      one whose place another topic of that name has taken; stays
 //
 // A checkpoint is a text file: the line "0" (its version), the number of entries, and then a line for each entry,
 //

@@ -50,33 +50,33 @@ func openRefusing(t *testing.T) (*refusingFS, *Dir) {
 func TestRefusedCreateLeavesNothing(t *testing.T) {
 	fsys, d := openRefusing(t)
 	fsys.create = "t-2"
-	if err := d.Create("t", 4, nil); !errors.Is(err, errRefused) {
+	if err := create(d, "t", 4, nil); !errors.Is(err, errRefused) {
 		t.Fatalf("Create: %v, want what the disk said", err)
 	}
 	if left, _ := filepath.Glob(filepath.Join(d.Path(), "t-*")); len(left) > 0 {
 		t.Errorf("left behind: %q", left)
 	}
 	fsys.create = ""
-	if err := d.Create("t", 2, nil); err != nil {
+	if err := create(d, "t", 2, nil); err != nil {
 		t.Fatal(err)
 	}
 	appendOne(t, d, "t", 1, "kept")
 	fsys.create = "t-3"
-	if err := d.AddPartitions("t", 5); !errors.Is(err, errRefused) {
+	if err := addPartitions(d, "t", 5); !errors.Is(err, errRefused) {
 		t.Fatalf("AddPartitions: %v, want what the disk said", err)
 	}
 	if left, _ := filepath.Glob(filepath.Join(d.Path(), "t-*")); len(left) != 2 {
 		t.Errorf("directories %q, want those of the two partitions that there were", left)
 	}
-	if got, _ := d.Topic("t"); got.Partitions != 2 {
-		t.Errorf("%d partitions, want 2", got.Partitions)
+	if got, _ := d.Topic("t"); len(got.Partitions) != 2 {
+		t.Errorf("partitions %d, want 2", got.Partitions)
 	}
 }
 
 // TestRefusedDeleteChangesNothing: partitions that had been set aside come back, with all that is in them.
 func TestRefusedDeleteChangesNothing(t *testing.T) {
 	fsys, d := openRefusing(t)
-	if err := d.Create("t", 3, Settings{"retention.ms": "5"}); err != nil {
+	if err := create(d, "t", 3, Settings{"retention.ms": "5"}); err != nil {
 		t.Fatal(err)
 	}
 	appendOne(t, d, "t", 2, "kept")
@@ -84,7 +84,7 @@ func TestRefusedDeleteChangesNothing(t *testing.T) {
 	if err := d.Delete("t"); !errors.Is(err, errRefused) {
 		t.Fatalf("Delete: %v, want what the disk said", err)
 	}
-	if got, ok := d.Topic("t"); !ok || got.Partitions != 3 {
+	if got, ok := d.Topic("t"); !ok || len(got.Partitions) != 3 {
 		t.Fatalf("topic %+v, want it with 3 partitions", got)
 	}
 	if diff := cmp.Diff(Settings{"retention.ms": "5"}, d.Settings("t")); diff != "" {
@@ -118,7 +118,7 @@ func TestDeletedWhileBeingLookedAt(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer d.Close()
-	if err := d.Create("t", 1, nil); err != nil {
+	if err := create(d, "t", 1, nil); err != nil {
 		t.Fatal(err)
 	}
 	fsys.renamed = func() {
@@ -143,38 +143,31 @@ func (w *watchingFS) Rename(from, to string) error {
 	return w.FS.Rename(from, to)
 }
 
-// TestChangeSettings: an edit that is refused, by the editor or for what it set, changes nothing.
-func TestChangeSettings(t *testing.T) {
+// TestSetSettings: settings that are refused change nothing.
+func TestSetSettings(t *testing.T) {
 	_, d := openRefusing(t)
-	if err := d.Create("t", 1, Settings{"retention.ms": "5"}); err != nil {
+	if err := create(d, "t", 1, Settings{"retention.ms": "5"}); err != nil {
 		t.Fatal(err)
-	}
-	set := func(name, value string, err error) func(Settings) error {
-		return func(s Settings) error {
-			s[name] = value
-			return err
-		}
 	}
 	var setting *SettingError
 	for _, test := range []struct {
-		topic  string
-		change func(Settings) error
-		want   func(error) bool
+		topic string
+		set   Settings
+		want  func(error) bool
 	}{
-		{"t", set("retention.ms", "6", errRefused), func(err error) bool { return errors.Is(err, errRefused) }},
-		{"t", set("retention.ms", "x", nil), func(err error) bool { return errors.As(err, &setting) }},
-		{"t", set("no.such.name", "1", nil), func(err error) bool { return errors.As(err, &setting) }},
-		{"u", set("retention.ms", "6", nil), func(err error) bool { return errors.Is(err, ErrNoTopic) }},
-		{"t", set("max.message.bytes", "0", nil), func(err error) bool { return errors.As(err, &setting) }},
+		{"t", Settings{"retention.ms": "x"}, func(err error) bool { return errors.As(err, &setting) }},
+		{"t", Settings{"no.such.name": "1"}, func(err error) bool { return errors.As(err, &setting) }},
+		{"u", Settings{"retention.ms": "6"}, func(err error) bool { return errors.Is(err, ErrNoTopic) }},
+		{"t", Settings{"max.message.bytes": "0"}, func(err error) bool { return errors.As(err, &setting) }},
 	} {
-		if err := d.ChangeSettings(test.topic, test.change); !test.want(err) {
+		if err := d.SetSettings(test.topic, test.set); !test.want(err) {
 			t.Errorf("unexpected error %v", err)
 		}
 		if diff := cmp.Diff(Settings{"retention.ms": "5"}, d.Settings("t")); diff != "" {
 			t.Errorf("settings (-want +got):\n%s", diff)
 		}
 	}
-	if err := d.ChangeSettings("t", set("max.message.bytes", "99", nil)); err != nil {
+	if err := d.SetSettings("t", Settings{"max.message.bytes": "99"}); err != nil {
 		t.Fatal(err)
 	}
 	if n := d.MaxMessageBytes("t"); n != 99 {

@@ -19,6 +19,9 @@ func (d *Dir) retentionLoop() {
 // Retain deletes what the logs may forget at the given time. A log that cannot is said and does not stop the others.
 func (d *Dir) Retain(now time.Time) {
 	for p, log := range d.all() {
+		if d.isHidden(p) {
+			continue
+		}
 		segments, bytes, err := log.Retain(d.Effective(p.topic).Retention, now)
 		if err != nil {
 			if log.Err() == nil { // else it has been said when the log failed

@@ -75,19 +75,9 @@ func (d *Dir) Effective(topic string) Effective {
 	return d.settings[topic].effective(&d.options)
 }
 
-// SetSettings replaces all that has been set for a topic; see ChangeSettings.
+// SetSettings replaces all that has been set for a topic. It is durable on return and holds from the next append on.
+// Errors: ErrNoTopic, *SettingError, or what the file system said; then nothing has changed.
 func (d *Dir) SetSettings(topic string, s Settings) error {
-	return d.ChangeSettings(topic, func(old Settings) error {
-		clear(old)
-		maps.Copy(old, s)
-		return nil
-	})
-}
-
-// ChangeSettings lets change edit, in place, what has been set for a topic; no other change of it comes in between. It
-// is durable on return and holds from the next append on. Errors: ErrNoTopic, that of change, *SettingError, or what the
-// file system said; then nothing has changed.
-func (d *Dir) ChangeSettings(topic string, change func(Settings) error) error {
 	d.creating.Lock()
 	defer d.creating.Unlock()
 	if d.isClosed() {
@@ -97,9 +87,8 @@ func (d *Dir) ChangeSettings(topic string, change func(Settings) error) error {
 	if !ok {
 		return fmt.Errorf("topic %q: %w", topic, ErrNoTopic)
 	}
-	s := d.Settings(topic)
-	if err := change(s); err != nil {
-		return err
+	if maps.Equal(s, d.Settings(topic)) {
+		return nil
 	}
 	if err := s.Check(); err != nil {
 		return fmt.Errorf("topic %q: %w", topic, err)
@@ -107,7 +96,7 @@ func (d *Dir) ChangeSettings(topic string, change func(Settings) error) error {
 	if err := d.saveSettings(topic, s); err != nil {
 		return err
 	}
-	for number := range t.Partitions {
+	for _, number := range t.Partitions {
 		if log, ok := d.Log(topic, number); ok {
 			log.SetOptions(d.Effective(topic).Log)
 		}

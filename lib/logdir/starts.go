@@ -64,8 +64,9 @@ func (c checkpoint) only(keep func(partition) bool) (kept checkpoint, changed bo
 	return kept, len(kept) != len(c)
 }
 
-// has tells whether the log of a partition is open.
+// has tells whether the log of a partition is open, hidden or not.
 func (d *Dir) has(p partition) bool {
-	_, ok := d.Log(p.topic, p.number)
-	return ok
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	return d.logs[p] != nil
 }

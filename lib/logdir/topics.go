@@ -1,23 +1,36 @@
 package logdir
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 
 	"logkit/lib/commitlog"
 )
 
-// Topic is a topic of which the directory has partitions.
+// Topic is a topic of which the directory has partitions. Other brokers may have others of it.
 type Topic struct {
 	Name       string
-	Partitions int32 // they are numbered from 0
+	Partitions []int32 // sorted
 }
 
-// Log returns the log of a partition. ok is false when the directory does not have it.
+// Partition is a partition that the directory has.
+type Partition struct {
+	Topic   string
+	Number  int32
+	TopicID string // of the topic that it was made for, "" when nothing says; see Create
+	Hidden  bool   // see Hide
+}
+
+// Log returns the log of a partition. ok is false when the directory does not have it, or hides it.
 func (d *Dir) Log(topic string, number int32) (log *commitlog.Log, ok bool) {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
-	log, ok = d.logs[partition{topic, number}]
+	p := partition{topic, number}
+	log, ok = d.logs[p]
+	if len(d.hidden) > 0 && d.hidden[p] {
+		return nil, false
+	}
 	return log, ok
 }
 
@@ -28,21 +41,84 @@ func (d *Dir) all() map[partition]*commitlog.Log {
 	return maps.Clone(d.logs)
 }
 
-// Topic returns a topic by its name. ok is false when the directory has no partition of it.
+// Topic returns a topic by its name. ok is false when the directory has no partition of it that is not hidden.
 func (d *Dir) Topic(name string) (t Topic, ok bool) {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
-	n, ok := d.topics[name]
-	return Topic{name, n}, ok
+	return d.topic(name, func(p partition) bool { return !d.hidden[p] })
 }
 
-// Topics returns all topics, sorted by name.
+// topic collects the partitions of a topic for which keep holds. mu is held.
+func (d *Dir) topic(name string, keep func(partition) bool) (t Topic, ok bool) {
+	t.Name = name
+	for number := range d.topics[name] {
+		if keep(partition{name, number}) {
+			t.Partitions = append(t.Partitions, number)
+		}
+	}
+	slices.Sort(t.Partitions)
+	return t, len(t.Partitions) > 0
+}
+
+// Topics returns all topics that are not hidden, sorted by name.
 func (d *Dir) Topics() []Topic {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
 	topics := make([]Topic, 0, len(d.topics))
 	for _, name := range slices.Sorted(maps.Keys(d.topics)) {
-		topics = append(topics, Topic{name, d.topics[name]})
+		if t, ok := d.topic(name, func(p partition) bool { return !d.hidden[p] }); ok {
+			topics = append(topics, t)
+		}
 	}
 	return topics
+}
+
+// Partitions returns all partitions, sorted by topic and number.
+func (d *Dir) Partitions() []Partition {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	list := make([]Partition, 0, len(d.logs))
+	for p := range d.logs {
+		list = append(list, Partition{p.topic, p.number, d.ids[p], d.hidden[p]})
+	}
+	slices.SortFunc(list, func(a, b Partition) int {
+		return cmp.Or(cmp.Compare(a.Topic, b.Topic), cmp.Compare(a.Number, b.Number))
+	})
+	return list
+}
+
+// Hide keeps a partition from being served: Log and Topics do not know it, and nothing of it expires, until it is
+// adopted. Its files stay as they are. It does not outlive Close.
+func (d *Dir) Hide(topic string, number int32) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if p := (partition{topic, number}); d.logs[p] != nil {
+		d.hidden[p] = true
+	}
+}
+
+func (d *Dir) isHidden(p partition) bool {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	return d.hidden[p]
+}
+
+// add makes a log known. mu is held, or nobody else knows the directory yet.
+func (d *Dir) add(p partition, log *commitlog.Log, topicID string) {
+	d.logs[p], d.ids[p] = log, topicID
+	if d.topics[p.topic] == nil {
+		d.topics[p.topic] = make(map[int32]bool)
+	}
+	d.topics[p.topic][p.number] = true
+}
+
+// drop makes a log unknown. mu is held.
+func (d *Dir) drop(p partition) {
+	delete(d.logs, p)
+	delete(d.ids, p)
+	delete(d.hidden, p)
+	delete(d.topics[p.topic], p.number)
+	if len(d.topics[p.topic]) == 0 {
+		delete(d.topics, p.topic)
+	}
 }

@@ -1,0 +1,36 @@
+package logdir
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+
+	"logkit/lib/commitlog"
+)
+
+// straySuffix marks the directory of a partition that another one of its name has taken the place of.
+const straySuffix = "-stray"
+
+// SetAside makes place for another partition of the same name: the log is closed, and its directory gets another name,
+// which it returns, durably. Nothing of it is deleted, now or later. ErrNoTopic: it is not there.
+func (d *Dir) SetAside(topic string, number int32) (name string, err error) {
+	d.creating.Lock()
+	defer d.creating.Unlock()
+	if d.isClosed() {
+		return "", commitlog.ErrClosed
+	}
+	p := partition{topic, number}
+	d.mu.Lock()
+	log, id := d.logs[p], d.ids[p]
+	d.drop(p)
+	d.mu.Unlock()
+	if log == nil {
+		return "", fmt.Errorf("topic %q: partition %d: %w", topic, number, ErrNoTopic)
+	}
+	_, closed := log.Close()
+	name = filepath.Join(d.path, p.renamed(straySuffix))
+	if err := d.fsys.Rename(filepath.Join(d.path, p.dir()), name); err != nil {
+		return "", errors.Join(err, closed, d.bringBackOne(p, "", id))
+	}
+	return name, errors.Join(d.fsys.SyncDir(d.path), d.forgetMarks(d.has))
+}
