@@ -94,9 +94,9 @@ func (p *producing) partition(topic string, in kmsg.ProduceRequestTopicPartition
 	if p.acks < -1 || p.acks > 1 {
 		return kerr.InvalidRequiredAcks
 	}
-	log, ok := p.broker.options.Dir.Log(topic, in.Partition)
+	log, ok := p.broker.member.Log(topic, in.Partition)
 	if !ok {
-		return kerr.UnknownTopicOrPartition
+		return p.broker.absent(topic, in.Partition)
 	}
 	if p.version < 3 {
 		return kerr.UnsupportedForMessageFormat
@@ -131,7 +131,7 @@ func (p *producing) append(log *commitlog.Log, batch []byte, header record.Heade
 
 // largestBatch is how many bytes a batch of a topic may have: what is set for the topic counts before what is for all.
 func (b *Broker) largestBatch(topic string) int32 {
-	if own := b.options.Dir.MaxMessageBytes(topic); own > 0 {
+	if own := b.dir.MaxMessageBytes(topic); own > 0 {
 		return own
 	}
 	return b.options.MaxMessageBytes

@@ -270,7 +270,7 @@ func TestFetchWaitEnds(t *testing.T) {
 		{"client closes", func(_ *server, c *client) { c.conn.Close() }},
 		{"client closes its side", func(_ *server, c *client) { c.conn.(interface{ CloseWrite() error }).CloseWrite() }},
 		{"topic is deleted", func(s *server, _ *client) {
-			if err := s.dir.Delete("t"); err != nil {
+			if err := s.remove("t"); err != nil {
 				s.t.Fatal(err)
 			}
 		}},

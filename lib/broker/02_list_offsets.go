@@ -42,10 +42,10 @@ func handleListOffsets(c *conn, request kmsg.Request, correlation int32) (answer
 func (b *Broker) listOffset(topic string, in *kmsg.ListOffsetsRequestTopicPartition) kmsg.ListOffsetsResponseTopicPartition {
 	out := kmsg.NewListOffsetsResponseTopicPartition()
 	out.Partition = in.Partition
-	log, ok := b.options.Dir.Log(topic, in.Partition)
+	log, ok := b.dir.Log(topic, in.Partition)
 	switch {
 	case !ok:
-		out.ErrorCode = kerr.UnknownTopicOrPartition.Code
+		out.ErrorCode = b.absent(topic, in.Partition).Code
 		return out
 	case in.CurrentLeaderEpoch > leaderEpoch:
 		out.ErrorCode = kerr.UnknownLeaderEpoch.Code

@@ -1,22 +1,29 @@
 package broker
 
 import (
+	"cmp"
 	"errors"
+	"maps"
+	"slices"
 
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"logkit/lib/commitlog"
 	"logkit/lib/logdir"
+	"logkit/lib/registry"
 )
 
 // Metadata (v0-9): the brokers, and where the partitions of topics are.
 //
-//   - There is one broker, which names itself as the controller too, so that admin clients work.
+//   - The brokers are those that are registered, and this one. It names itself as the controller too, so that admin
+//     clients work: there is no master, and any broker may be asked to change topics.
 //   - All topics are asked for by an empty list in v0, and by null from v1 on, where an empty list asks for none.
+//   - A partition whose broker is not there, or cannot open it, has no leader: LEADER_NOT_AVAILABLE, and its replica is
+//     offline (v5).
 //   - A topic that is not there is created when the broker allows it and the request does: always in v0-3, and as it
-//     says from v4 on. It is ready on return. Otherwise UNKNOWN_TOPIC_OR_PARTITION. A name that no topic may have is
-//     INVALID_TOPIC_EXCEPTION either way.
+//     says from v4 on. Otherwise UNKNOWN_TOPIC_OR_PARTITION; before that is said of a topic that this broker has not
+//     heard of, it looks it up. A name that no topic may have is INVALID_TOPIC_EXCEPTION either way.
 //   - v1 adds the controller, v2 the cluster id, v5 offline replicas, v7 the leader epoch, which is 0. v8 adds
 //     authorized operations, which are not told, v9 is flexible.
 func handleMetadata(c *conn, request kmsg.Request, correlation int32) (answer, error) {
@@ -24,15 +31,19 @@ func handleMetadata(c *conn, request kmsg.Request, correlation int32) (answer, e
 	req := request.(*kmsg.MetadataRequest)
 	resp := req.ResponseKind().(*kmsg.MetadataResponse)
 
-	self := kmsg.NewMetadataResponseBroker()
-	self.NodeID, self.Host, self.Port = b.options.NodeID, b.advertised.host, b.advertised.port
-	resp.Brokers = []kmsg.MetadataResponseBroker{self}
-	resp.ControllerID = b.options.NodeID
-	resp.ClusterID = kmsg.StringPtr(b.options.Dir.ClusterID())
+	brokers := b.brokers()
+	for _, known := range brokers {
+		out := kmsg.NewMetadataResponseBroker()
+		out.NodeID, out.Host, out.Port = known.ID, known.Host, known.Port
+		resp.Brokers = append(resp.Brokers, out)
+	}
+	resp.ControllerID = b.id()
+	resp.ClusterID = kmsg.StringPtr(b.member.ClusterID())
 
 	if req.Topics == nil || req.Version == 0 && len(req.Topics) == 0 {
-		for _, t := range b.options.Dir.Topics() {
-			resp.Topics = append(resp.Topics, b.describeTopic(t))
+		topics := b.member.Cluster().Topics
+		for _, name := range slices.Sorted(maps.Keys(topics)) {
+			resp.Topics = append(resp.Topics, b.describeTopic(topics[name], brokers))
 		}
 		return respond(resp, correlation)
 	}
@@ -41,63 +52,79 @@ func handleMetadata(c *conn, request kmsg.Request, correlation int32) (answer, e
 		if asked.Topic == nil {
 			return nil, badFrame("Metadata v%d for a topic without a name", req.Version)
 		}
-		resp.Topics = append(resp.Topics, b.findTopic(*asked.Topic, create))
+		t, err := b.findTopic(*asked.Topic, create)
+		if err != nil {
+			resp.Topics = append(resp.Topics, b.failTopic(*asked.Topic, err))
+			continue
+		}
+		resp.Topics = append(resp.Topics, b.describeTopic(t, brokers))
 	}
 	return respond(resp, correlation)
 }
 
-func (b *Broker) findTopic(name string, create bool) kmsg.MetadataResponseTopic {
-	dir := b.options.Dir
-	t, ok := dir.Topic(name)
-	if !ok && create {
-		if err := dir.Create(name, b.options.Partitions, nil); err != nil && !errors.Is(err, logdir.ErrExists) {
-			return b.failTopic(name, err)
-		}
-		t, ok = dir.Topic(name)
-	}
-	if ok {
-		return b.describeTopic(t)
+// brokers are those that are there, sorted by id.
+func (b *Broker) brokers() []registry.Broker {
+	return slices.SortedFunc(maps.Values(b.member.Brokers()), func(x, y registry.Broker) int { return cmp.Compare(x.ID, y.ID) })
+}
+
+func (b *Broker) findTopic(name string, create bool) (registry.Topic, error) {
+	if t, known := b.member.Cluster().Topics[name]; known {
+		return t, nil
 	}
 	if err := logdir.ValidTopic(name); err != nil {
-		return b.failTopic(name, err)
+		return registry.Topic{}, err
 	}
-	return b.failTopic(name, kerr.UnknownTopicOrPartition)
+	t, err := b.topicNamed(name)
+	if err == nil || !create || !errors.Is(err, registry.ErrNoTopic) {
+		return t, err
+	}
+	ctx, cancel := b.coordinating(0)
+	defer cancel()
+	replicas, err := b.member.Spread(int(b.options.Partitions))
+	if err != nil {
+		return t, err
+	}
+	t, err = b.member.CreateTopic(ctx, name, replicas, nil)
+	if errors.Is(err, registry.ErrTopicExists) {
+		return b.topicNamed(name)
+	}
+	return t, err
 }
 
 func (b *Broker) failTopic(name string, err error) kmsg.MetadataResponseTopic {
 	topic := kmsg.NewMetadataResponseTopic()
 	topic.Topic = &name
-	var (
-		illegal *logdir.TopicNameError
-		known   *kerr.Error
-	)
-	switch {
-	case errors.As(err, &illegal):
-		topic.ErrorCode = kerr.InvalidTopicException.Code
-	case errors.As(err, &known):
-		topic.ErrorCode = known.Code
-	case errors.Is(err, commitlog.ErrClosed):
-		topic.ErrorCode = kerr.LeaderNotAvailable.Code
-	default:
-		b.logger.Error("topic not created", "topic", name, "reason", err)
-		topic.ErrorCode = kerr.KafkaStorageError.Code
+	topic.ErrorCode, _ = b.verdict("create", name, err)
+	if errors.Is(err, commitlog.ErrClosed) || errors.Is(err, registry.ErrClosed) || errors.Is(err, registry.ErrTopicDeleted) {
+		topic.ErrorCode = kerr.LeaderNotAvailable.Code // tried again by all clients
 	}
 	return topic
 }
 
-func (b *Broker) describeTopic(t logdir.Topic) kmsg.MetadataResponseTopic {
+func (b *Broker) describeTopic(t registry.Topic, brokers []registry.Broker) kmsg.MetadataResponseTopic {
 	topic := kmsg.NewMetadataResponseTopic()
 	topic.Topic = &t.Name
-	replicas := []int32{b.options.NodeID}
-	for number := range t.Partitions {
+	for number, replicas := range t.Replicas {
 		p := kmsg.NewMetadataResponseTopicPartition()
-		p.Partition, p.Leader, p.LeaderEpoch = number, b.options.NodeID, leaderEpoch
+		p.Partition, p.Leader, p.LeaderEpoch = int32(number), replicas[0], leaderEpoch
 		p.Replicas, p.ISR = replicas, replicas
-		if _, ok := b.options.Dir.Log(t.Name, number); !ok {
+		if !b.isServed(t, p.Partition, brokers) {
 			p.ErrorCode = kerr.LeaderNotAvailable.Code
-			p.Leader, p.LeaderEpoch, p.Replicas, p.ISR = -1, -1, nil, nil
+			p.Leader, p.LeaderEpoch, p.OfflineReplicas = -1, -1, replicas
 		}
 		topic.Partitions = append(topic.Partitions, p)
 	}
 	return topic
+}
+
+// isServed tells whether a partition has a leader, as far as this broker knows.
+func (b *Broker) isServed(t registry.Topic, number int32, brokers []registry.Broker) bool {
+	if b.member.Leads(t, number) {
+		_, ok := b.member.Log(t.Name, number)
+		return ok
+	}
+	_, there := slices.BinarySearchFunc(brokers, t.Replicas[number][0], func(known registry.Broker, id int32) int {
+		return cmp.Compare(known.ID, id)
+	})
+	return there
 }

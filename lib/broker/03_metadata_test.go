@@ -121,7 +121,7 @@ func TestMetadataCreates(t *testing.T) {
 			if test.want == 0 {
 				wantParts = 3
 			}
-			if created, ok := s.dir.Topic(test.topic); len(got.Partitions) != wantParts || ok != (test.want == 0) || int(created.Partitions) != wantParts {
+			if created, ok := s.dir.Topic(test.topic); len(got.Partitions) != wantParts || ok != (test.want == 0) || len(created.Partitions) != wantParts {
 				t.Errorf("%d partitions told, %d there, want %d", len(got.Partitions), created.Partitions, wantParts)
 			}
 		})

@@ -142,7 +142,7 @@ func TestDeletedDuringLookUp(t *testing.T) {
 				c.produce("t", 0, batch(t, record.None, "a record that fills a segment"))
 			}
 			fs.meddle.Store(func() {
-				if err := s.dir.Delete("t"); err != nil {
+				if err := s.remove("t"); err != nil {
 					t.Error(err)
 				}
 			})

@@ -6,6 +6,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"logkit/lib/cluster"
 	"logkit/lib/commitlog"
 )
 
@@ -42,8 +43,11 @@ func handleDeleteRecords(c *conn, request kmsg.Request, correlation int32) (answ
 
 func (b *Broker) deleteRecords(p partitionKey, id int64) (start int64, err error) {
 	const allVisible = -1
-	log, ok := b.options.Dir.Log(p.topic, p.partition)
+	log, ok := b.dir.Log(p.topic, p.partition)
 	if !ok {
+		if b.absent(p.topic, p.partition) == kerr.NotLeaderForPartition {
+			return 0, refused(kerr.NotLeaderForPartition, "another broker has the partition, or this one cannot open it")
+		}
 		return 0, refused(kerr.UnknownTopicOrPartition, "no such topic or partition")
 	}
 	marks := log.Positions()
@@ -56,6 +60,9 @@ func (b *Broker) deleteRecords(p partitionKey, id int64) (start int64, err error
 	start, err = log.DeleteBefore(id)
 	if err != nil && b.gone(p, log) {
 		err = fmt.Errorf("%w: %w", commitlog.ErrDeleted, err)
+	}
+	if err != nil {
+		err = &cluster.DiskError{Err: err}
 	}
 	return start, err
 }

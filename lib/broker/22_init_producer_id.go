@@ -22,7 +22,7 @@ func handleInitProducerID(c *conn, request kmsg.Request, correlation int32) (ans
 		resp.ErrorCode = kerr.InvalidRequest.Code
 		return respond(resp, correlation)
 	}
-	id, err := c.broker.options.Dir.NextProducerID()
+	id, err := c.broker.dir.NextProducerID()
 	if err != nil {
 		c.broker.complaints.warn("no producer id is given out", slog.String("reason", err.Error()))
 		resp.ErrorCode = kerr.CoordinatorNotAvailable.Code // tried again by all clients

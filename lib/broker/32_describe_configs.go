@@ -60,15 +60,21 @@ func (b *Broker) settingsOf(r *kmsg.DescribeConfigsRequestResource, again bool) 
 		if logdir.ValidTopic(r.ResourceName) != nil {
 			return nil, kerr.InvalidTopicException
 		}
-		if _, ok := b.options.Dir.Topic(r.ResourceName); !ok {
+		if _, err := b.topicNamed(r.ResourceName); err != nil {
 			return nil, kerr.UnknownTopicOrPartition
 		}
-		return b.topicSettings(b.options.Dir.Settings(r.ResourceName)), nil
+		ctx, cancel := b.coordinating(0)
+		defer cancel()
+		own, err := b.member.Settings(ctx, r.ResourceName)
+		if err != nil {
+			return nil, kerr.RequestTimedOut
+		}
+		return b.topicSettings(own), nil
 	case kmsg.ConfigResourceTypeBroker:
 		switch r.ResourceName {
 		case "":
 			return nil, nil
-		case strconv.Itoa(int(b.options.NodeID)):
+		case strconv.Itoa(int(b.id())):
 			return b.brokerSettings(), nil
 		}
 	}

@@ -55,8 +55,8 @@ func TestDescribeConfigs(t *testing.T) {
 			{"broker.id", "7", fromFile},
 			{"message.max.bytes", "5000", fromFile},
 			{"log.dirs", s.dir.Path(), fromFile},
-			{"advertised.listeners", "PLAINTEXT://" + s.Advertised(), standard},
-			{"zookeeper.connect", "", standard},
+			{"advertised.listeners", "PLAINTEXT://" + s.advertised.String(), standard},
+			{"zookeeper.connect", "127.0.0.1:2181", fromFile},
 			{"auto.create.topics.enable", "true", standard},
 		}},
 	} {

@@ -23,16 +23,16 @@ func handleDescribeLogDirs(c *conn, request kmsg.Request, correlation int32) (an
 	req := request.(*kmsg.DescribeLogDirsRequest)
 	resp := req.ResponseKind().(*kmsg.DescribeLogDirsResponse)
 	dir := kmsg.NewDescribeLogDirsResponseDir()
-	dir.Dir = c.broker.options.Dir.Path()
+	dir.Dir = c.broker.dir.Path()
 	wanted := wantedPartitions(req.Topics)
-	for _, t := range c.broker.options.Dir.Topics() {
+	for _, t := range c.broker.dir.Topics() {
 		only, listed := wanted[t.Name]
 		if req.Topics != nil && !listed {
 			continue
 		}
 		topic := kmsg.NewDescribeLogDirsResponseDirTopic()
 		topic.Topic = t.Name
-		for number := range t.Partitions {
+		for _, number := range t.Partitions {
 			if req.Topics != nil && !only[number] {
 				continue
 			}
@@ -64,7 +64,7 @@ func wantedPartitions(topics []kmsg.DescribeLogDirsRequestTopic) map[string]map[
 
 func (b *Broker) describeLog(key partitionKey) (p kmsg.DescribeLogDirsResponseDirTopicPartition, ok bool) {
 	p = kmsg.NewDescribeLogDirsResponseDirTopicPartition()
-	log, ok := b.options.Dir.Log(key.topic, key.partition)
+	log, ok := b.dir.Log(key.topic, key.partition)
 	if !ok {
 		return p, false
 	}
@@ -83,6 +83,6 @@ func (b *Broker) describeLog(key partitionKey) (p kmsg.DescribeLogDirsResponseDi
 // gone tells whether a partition has been deleted since its log was found. Whatever a look-up has met then is no fault
 // of the disk.
 func (b *Broker) gone(key partitionKey, log *commitlog.Log) bool {
-	current, _ := b.options.Dir.Log(key.topic, key.partition)
+	current, _ := b.dir.Log(key.topic, key.partition)
 	return current != log
 }

@@ -50,8 +50,8 @@ func TestCreatePartitions(t *testing.T) {
 		{"none", growth{"t", 0, nil}, outcome{fewer, "it has 2"}, 2},
 		{"fewer than none", growth{"t", math.MinInt32, nil}, outcome{fewer, "it has 2"}, 2},
 		{"too many", growth{"t", math.MaxInt32, nil}, outcome{fewer, "may make 10000"}, 2},
-		{"assigned to another", growth{"t", 3, [][]int32{{8}}}, outcome{assignment, "only broker 7"}, 2},
-		{"assigned to two", growth{"t", 3, [][]int32{{7, 8}}}, outcome{assignment, "only broker 7"}, 2},
+		{"assigned to another", growth{"t", 3, [][]int32{{8}}}, outcome{assignment, "one of brokers [7]"}, 2},
+		{"assigned to two", growth{"t", 3, [][]int32{{7, 8}}}, outcome{assignment, "one of brokers [7]"}, 2},
 		{"too few assigned", growth{"t", 4, [][]int32{{7}}}, outcome{assignment, "1 assignments for 2"}, 2},
 		{"unknown topic", growth{"u", 2, nil}, outcome{kerr.UnknownTopicOrPartition.Code, "no such topic"}, 2},
 		{"illegal topic", growth{"a b", 2, nil}, outcome{kerr.InvalidTopicException.Code, "illegal name"}, 2},
@@ -65,10 +65,10 @@ func TestCreatePartitions(t *testing.T) {
 				if validateOnly {
 					want = 2
 				}
-				if topic, _ := s.dir.Topic("t"); topic.Partitions != want {
-					t.Errorf("%s, v%d, validate only %v: %d partitions, want %d", test.name, version, validateOnly, topic.Partitions, want)
+				if topic, _ := s.dir.Topic("t"); int32(len(topic.Partitions)) != want {
+					t.Errorf("%s, v%d, validate only %v: %d partitions, want %d", test.name, version, validateOnly, len(topic.Partitions), want)
 				}
-				if err := s.dir.Delete("t"); err != nil {
+				if err := s.remove("t"); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -91,7 +91,7 @@ func TestAddedPartitionsWork(t *testing.T) {
 	if got := c.fetch("t", 1, 0); got.ErrorCode != 0 || len(got.RecordBatches) == 0 {
 		t.Errorf("fetch: error %d, %d bytes", got.ErrorCode, len(got.RecordBatches))
 	}
-	if topic, _ := s.dir.Topic("twice"); topic.Partitions != 1 {
-		t.Errorf("%d partitions, want 1", topic.Partitions)
+	if topic, _ := s.dir.Topic("twice"); len(topic.Partitions) != 1 {
+		t.Errorf("%d partitions, want 1", len(topic.Partitions))
 	}
 }

@@ -61,9 +61,7 @@ func TestIncrementalAlterConfigs(t *testing.T) {
 	} {
 		for version := int16(0); version <= 1; version++ {
 			for _, validateOnly := range []bool{true, false} {
-				if err := s.dir.SetSettings("t", old); err != nil {
-					t.Fatal(err)
-				}
+				s.set("t", old)
 				got := c.ask(incrementalRequest(version, validateOnly, test.topic, test.changes...)).(*kmsg.IncrementalAlterConfigsResponse).Resources[0]
 				checkOutcome(t, test.name, test.want, got.ErrorCode, got.ErrorMessage)
 				want := old

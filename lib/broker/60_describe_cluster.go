@@ -6,14 +6,15 @@ import (
 
 // DescribeCluster (v0): the brokers.
 //
-//   - There is one, which names itself as the controller too, so that admin clients work. What the client may do is not
-//     told.
+//   - They are those of Metadata, with this one as the controller. What the client may do is not told.
 func handleDescribeCluster(c *conn, request kmsg.Request, correlation int32) (answer, error) {
 	b := c.broker
 	resp := request.ResponseKind().(*kmsg.DescribeClusterResponse)
-	resp.ClusterID, resp.ControllerID = b.options.Dir.ClusterID(), b.options.NodeID
-	self := kmsg.NewDescribeClusterResponseBroker()
-	self.NodeID, self.Host, self.Port = b.options.NodeID, b.advertised.host, b.advertised.port
-	resp.Brokers = append(resp.Brokers, self)
+	resp.ClusterID, resp.ControllerID = b.member.ClusterID(), b.id()
+	for _, known := range b.brokers() {
+		out := kmsg.NewDescribeClusterResponseBroker()
+		out.NodeID, out.Host, out.Port = known.ID, known.Host, known.Port
+		resp.Brokers = append(resp.Brokers, out)
+	}
 	return respond(resp, correlation)
 }

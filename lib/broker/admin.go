@@ -1,14 +1,20 @@
 package broker
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"logkit/lib/cluster"
 	"logkit/lib/commitlog"
 	"logkit/lib/logdir"
+	"logkit/lib/registry"
 )
 
 // refusal is why an admin request is not done: a code of Kafka's, and words for the person who asked.
@@ -35,6 +41,7 @@ func (b *Broker) verdict(doing, topic string, err error) (code int16, message *s
 		name    *logdir.TopicNameError
 		setting *logdir.SettingError
 		outside *commitlog.OutOfRangeError
+		disk    *cluster.DiskError
 	)
 	switch {
 	case errors.As(err, &known):
@@ -44,31 +51,68 @@ func (b *Broker) verdict(doing, topic string, err error) (code int16, message *s
 		known = &refusal{kerr.InvalidConfig, setting.Error()}
 	case errors.As(err, &outside):
 		known = &refusal{kerr.OffsetOutOfRange, outside.Error()}
-	case errors.Is(err, logdir.ErrExists):
+	case errors.Is(err, registry.ErrTopicExists):
 		known = &refusal{kerr.TopicAlreadyExists, "topic exists"}
-	case errors.Is(err, logdir.ErrFewer):
-		known = &refusal{kerr.InvalidPartitions, err.Error()}
-	case errors.Is(err, logdir.ErrNoTopic), errors.Is(err, commitlog.ErrDeleted):
+	case errors.Is(err, registry.ErrTopicDeleted):
+		known = &refusal{kerr.TopicAlreadyExists, "a topic of that name is being deleted"}
+	case errors.Is(err, registry.ErrPartitions):
+		known = &refusal{kerr.InvalidPartitions, "somebody else has changed the number of partitions meanwhile"}
+	case errors.Is(err, registry.ErrNoTopic), errors.Is(err, commitlog.ErrDeleted):
 		known = &refusal{kerr.UnknownTopicOrPartition, "no such topic or partition"}
-	case errors.Is(err, commitlog.ErrClosed):
+	case errors.Is(err, commitlog.ErrClosed), errors.Is(err, registry.ErrClosed), errors.Is(err, context.Canceled):
 		known = &refusal{kerr.NotController, "the broker is stopping"}
-	default:
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, registry.ErrUnknownOutcome):
+		known = &refusal{kerr.RequestTimedOut, "zookeeper has not answered in time"}
+	case errors.As(err, &disk):
 		b.logger.Error("disk error", "doing", doing, "topic", topic, "reason", err)
 		known = &refusal{kerr.KafkaStorageError, err.Error()}
+	default:
+		b.logger.Error("request failed", "doing", doing, "topic", topic, "reason", err)
+		known = &refusal{kerr.UnknownServerError, err.Error()}
 	}
 	return known.code.Code, &known.reason
 }
 
-// topicNamed returns a topic that must be there.
-func (b *Broker) topicNamed(name string) (logdir.Topic, error) {
-	t, ok := b.options.Dir.Topic(name)
-	if ok {
+// Bounds of how long ZooKeeper may take for one request.
+const (
+	leastCoordination = 5 * time.Second
+	mostCoordination  = time.Minute
+)
+
+// coordinating bounds what is asked of ZooKeeper by the timeout of the request, in ms, within limits.
+func (b *Broker) coordinating(timeout int32) (context.Context, context.CancelFunc) {
+	d := time.Duration(timeout) * time.Millisecond
+	return context.WithTimeout(b.hard, min(max(d, leastCoordination), mostCoordination))
+}
+
+// topicNamed returns a topic that must be there. One that this broker has not heard of is looked up, unless ZooKeeper is
+// away: then it is not there, as far as anybody knows. registry.ErrNoTopic is in the error.
+func (b *Broker) topicNamed(name string) (registry.Topic, error) {
+	if err := logdir.ValidTopic(name); err != nil {
+		return registry.Topic{}, err
+	}
+	missing := fmt.Errorf("topic %q: %w", name, registry.ErrNoTopic)
+	if t, known := b.member.Cluster().Topics[name]; known {
 		return t, nil
 	}
-	if err := logdir.ValidTopic(name); err != nil {
-		return t, err
+	if !b.member.Registered() {
+		return registry.Topic{}, missing
 	}
-	return t, fmt.Errorf("topic %q: %w", name, logdir.ErrNoTopic)
+	ctx, cancel := b.coordinating(0)
+	defer cancel()
+	t, found, err := b.member.Find(ctx, name)
+	if err == nil && !found {
+		err = missing
+	}
+	return t, err
+}
+
+// absent is why there is no log of a partition here.
+func (b *Broker) absent(topic string, partition int32) *kerr.Error {
+	if t, known := b.member.Cluster().Topics[topic]; known && partition >= 0 && int(partition) < len(t.Replicas) {
+		return kerr.NotLeaderForPartition
+	}
+	return kerr.UnknownTopicOrPartition
 }
 
 // repeated tells which names a request has more than once, where each may stand once. All of them are refused: nobody
@@ -97,21 +141,24 @@ func (b *Broker) newPartitions() *newPartitions {
 	return &newPartitions{b.maxNewPartitions, b.maxNewPartitions}
 }
 
-func (n *newPartitions) take(count int32) error {
-	if count > n.left {
+func (n *newPartitions) take(count int) error {
+	if count > int(n.left) {
 		return refused(kerr.InvalidPartitions, "%d more partitions, a request may make %d", count, n.allowed)
 	}
-	n.left -= count
+	n.left -= int32(count)
 	return nil
 }
 
-// onlyHere refuses replicas that are not exactly this broker: there is no replication.
-func (b *Broker) onlyHere(partition int32, replicas []int32) error {
-	if len(replicas) == 1 && replicas[0] == b.options.NodeID {
-		return nil
+// oneBroker refuses replicas that are not exactly one broker that is there: there is no replication.
+func (b *Broker) oneBroker(partition int32, replicas []int32) error {
+	brokers := b.member.Brokers()
+	if len(replicas) == 1 {
+		if _, there := brokers[replicas[0]]; there {
+			return nil
+		}
 	}
-	return refused(kerr.InvalidReplicaAssignment, "partition %d: replicas %v, allowed is only broker %d: there is no replication",
-		partition, replicas, b.options.NodeID)
+	return refused(kerr.InvalidReplicaAssignment, "partition %d: replicas %v, allowed is one of brokers %v: there is no replication",
+		partition, replicas, slices.Sorted(maps.Keys(brokers)))
 }
 
 // changeSettings edits what is set for a topic, or only tells whether that would be refused.
@@ -125,10 +172,16 @@ func (b *Broker) changeSettings(topic string, validateOnly bool, change func(log
 		}
 		return b.checkSettings(s)
 	}
+	ctx, cancel := b.coordinating(0)
+	defer cancel()
 	if validateOnly {
-		return checked(b.options.Dir.Settings(topic))
+		own, err := b.member.Settings(ctx, topic)
+		if err != nil {
+			return err
+		}
+		return checked(own)
 	}
-	return b.options.Dir.ChangeSettings(topic, checked)
+	return b.member.ChangeSettings(ctx, topic, checked)
 }
 
 // onlyTopics refuses to change what is no topic's.

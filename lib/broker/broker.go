@@ -12,6 +12,9 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"logkit/lib/cluster"
+	"logkit/lib/logdir"
 )
 
 // ErrWildcard: an address that names every interface is told to clients, who could not use it.
@@ -20,6 +23,8 @@ var ErrWildcard = errors.New("names no host that a client could connect to")
 // Broker serves the Kafka protocol. Make one with New; Serve may be called once.
 type Broker struct {
 	options    Options
+	member     *cluster.Member
+	dir        *logdir.Dir // the member's
 	advertised endpoint
 	logger     *slog.Logger
 	apis       *apiTable
@@ -55,6 +60,8 @@ func New(options Options) (*Broker, error) {
 	}
 	b := &Broker{
 		options:    options,
+		member:     options.Member,
+		dir:        options.Member.Dir(),
 		advertised: advertised,
 		logger:     options.Logger,
 		apis:       newAPITable(standardAPIs()),
@@ -70,8 +77,11 @@ func New(options Options) (*Broker, error) {
 	return b, nil
 }
 
-// Advertised is the HOST:PORT that clients are told.
-func (b *Broker) Advertised() string { return b.advertised.String() }
+// Advertised is the address that clients are told.
+func (b *Broker) Advertised() (host string, port int32) { return b.advertised.host, b.advertised.port }
+
+// id is the broker's in its cluster.
+func (b *Broker) id() int32 { return b.member.ID() }
 
 // Serve accepts connections until the context ends. Then it stops accepting and reading, writes the answers to what has
 // been read, for at most Options.ShutdownTimeout, closes all connections and returns nil. It closes the listener, and

@@ -87,8 +87,8 @@ func (l *lookup) first() (int, bool) {
 // look reads one partition. room is what may be added to the answer; the first records of it may exceed that.
 func (p *fetchPart) look(b *Broker, room int64, first bool) {
 	p.code, p.denied = 0, false
-	if p.log, _ = b.options.Dir.Log(p.key.topic, p.key.partition); p.log == nil {
-		p.fail(kerr.UnknownTopicOrPartition)
+	if p.log, _ = b.dir.Log(p.key.topic, p.key.partition); p.log == nil {
+		p.fail(b.absent(p.key.topic, p.key.partition))
 		return
 	}
 	if p.epoch > leaderEpoch {
@@ -162,7 +162,7 @@ func (l *lookup) wait(out *output) error {
 func (l *lookup) moved() bool {
 	for i := range l.parts {
 		p := &l.parts[i]
-		log, _ := l.conn.broker.options.Dir.Log(p.key.topic, p.key.partition)
+		log, _ := l.conn.broker.dir.Log(p.key.topic, p.key.partition)
 		if log != p.log || log.Positions().HighWatermark != p.slice.Positions.HighWatermark {
 			return true
 		}

@@ -7,17 +7,19 @@ import (
 	"encoding/binary"
 	"errors"
 	"io"
-	"log/slog"
 	"net"
 	"runtime"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"logkit/lib/cluster"
 	"logkit/lib/commitlog"
 	"logkit/lib/logdir"
 	"logkit/lib/record"
+	"logkit/lib/registry/zkfake"
 )
 
 // seeds are requests of every kind and version, whole and in the ways that they may be broken.
@@ -184,25 +186,22 @@ func checkAnswer(t *testing.T, row *api, version int16, answer []byte) {
 
 // onlyTopicT makes good what admin requests have done before, and returns the end of the log of t.
 func onlyTopicT(t *testing.T, b *Broker) int64 {
-	dir := b.options.Dir
-	for _, topic := range dir.Topics() {
-		if topic.Name == "t" && topic.Partitions == 1 {
+	for name, topic := range b.member.Cluster().Topics {
+		if name == "t" && len(topic.Replicas) == 1 {
 			continue
 		}
-		if err := dir.Delete(topic.Name); err != nil {
+		if err := b.deleteTopic(name, 0); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if _, ok := dir.Topic("t"); !ok {
-		if err := dir.Create("t", 1, nil); err != nil {
-			t.Fatal(err)
-		}
+	if _, known := b.member.Cluster().Topics["t"]; !known {
+		createTopic(t, b, "t", 1)
 	}
 	return logEnd(b)
 }
 
 func logEnd(b *Broker) int64 {
-	log, _ := b.options.Dir.Log("t", 0)
+	log, _ := b.dir.Log("t", 0)
 	return log.Positions().End
 }
 
@@ -215,18 +214,24 @@ func fuzzBroker(f *testing.F) *Broker {
 		f.Fatal(err)
 	}
 	f.Cleanup(func() { dir.Close() })
-	if err := dir.Create("t", 1, nil); err != nil {
-		f.Fatal(err)
-	}
+	member := join(f, zkfake.New(), cluster.Options{Dir: dir, ID: 1})
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		f.Fatal(err)
 	}
 	f.Cleanup(func() { listener.Close() })
-	b, err := New(Options{Dir: dir, Listener: listener, NodeID: 1, Logger: slog.New(slog.DiscardHandler)})
+	b, err := New(Options{Member: member, Listener: listener})
 	if err != nil {
 		f.Fatal(err)
 	}
+	var running sync.WaitGroup
+	ctx, stop := context.WithCancel(context.Background())
+	f.Cleanup(func() {
+		stop()
+		running.Wait()
+	})
+	register(f, ctx, b, &running)
+	createTopic(f, b, "t", 1)
 	b.maxNewPartitions = 4 // of each input
 	return b
 }

@@ -2,23 +2,29 @@ package broker
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/binary"
 	"io"
 	"log/slog"
+	"maps"
 	"net"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/go-zookeeper/zk"
 	"github.com/twmb/franz-go/pkg/kbin"
 	"github.com/twmb/franz-go/pkg/kmsg"
 	"go.uber.org/goleak"
 
+	"logkit/lib/cluster"
 	"logkit/lib/commitlog"
 	"logkit/lib/logdir"
 	"logkit/lib/record"
+	"logkit/lib/registry"
+	"logkit/lib/registry/zkfake"
 	"logkit/lib/vfs"
 )
 
@@ -39,10 +45,14 @@ type server struct {
 
 // setup of a server; each field has a default.
 type setup struct {
-	fs      vfs.FS
-	log     commitlog.Options
-	options func(*Options)
-	broker  func(*Broker) // before it serves
+	fs    vfs.FS
+	log   commitlog.Options
+	id    int32         // 7
+	retry time.Duration // of what the member could not do
+
+	zookeeper *zkfake.Server // one of its own
+	options   func(*Options)
+	broker    func(*Broker) // before it serves
 }
 
 func serve(t *testing.T, s setup) *server {
@@ -59,9 +69,14 @@ func serve(t *testing.T, s setup) *server {
 		t.Fatal(err)
 	}
 	log := &logBuffer{}
+	logger := slog.New(slog.NewTextHandler(log, nil))
+	if s.zookeeper == nil {
+		s.zookeeper = zkfake.New()
+	}
+	member := join(t, s.zookeeper, cluster.Options{Dir: dir, ID: cmp.Or(s.id, 7), Retry: s.retry, Logger: logger})
 	o := Options{
-		Dir: dir, Listener: listener, NodeID: 7, AutoCreate: true, Log: s.log, ShutdownTimeout: patience,
-		Logger: slog.New(slog.NewTextHandler(log, nil)),
+		Member: member, Listener: listener, AutoCreate: true, Log: s.log, ShutdownTimeout: patience, Logger: logger,
+		ZooKeeper: "127.0.0.1:2181",
 	}
 	if s.options != nil {
 		s.options(&o)
@@ -75,11 +90,16 @@ func serve(t *testing.T, s setup) *server {
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	srv := &server{Broker: b, t: t, dir: dir, log: log, stop: stop, done: make(chan struct{})}
-	go func() {
-		defer close(srv.done)
+	var running sync.WaitGroup
+	register(t, ctx, b, &running)
+	running.Go(func() {
 		if err := b.Serve(ctx); err != nil {
 			t.Errorf("Serve: %v", err)
 		}
+	})
+	go func() {
+		defer close(srv.done)
+		running.Wait()
 	}()
 	t.Cleanup(func() {
 		srv.shutdown()
@@ -91,6 +111,48 @@ func serve(t *testing.T, s setup) *server {
 		t.Cleanup(func() { held.hold(false) }) // goes before the others, which wait for the disk
 	}
 	return srv
+}
+
+// join makes a directory a broker of the cluster that is in a ZooKeeper in memory.
+func join(t testing.TB, zookeeper *zkfake.Server, options cluster.Options) *cluster.Member {
+	t.Helper()
+	session, err := registry.NewSession(registry.Options{Backoff: time.Millisecond}, func(events func(zk.Event)) (registry.Conn, error) {
+		return zookeeper.Connect(events), nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(session.Close)
+	options.Session = session
+	member, err := cluster.Join(t.Context(), options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return member
+}
+
+// register runs the member of a broker until the context ends, and returns when it is registered.
+func register(t testing.TB, ctx context.Context, b *Broker, running *sync.WaitGroup) {
+	registered := make(chan struct{})
+	running.Go(func() {
+		host, port := b.Advertised()
+		if err := b.member.Run(ctx, host, port, func() error { close(registered); return nil }); err != nil {
+			t.Errorf("Run: %v", err)
+		}
+	})
+	<-registered
+}
+
+// createTopic creates one whose partitions are spread over the brokers that are there.
+func createTopic(t testing.TB, b *Broker, name string, partitions int32) {
+	t.Helper()
+	replicas, err := b.member.Spread(int(partitions))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.member.CreateTopic(t.Context(), name, replicas, nil); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // shutdown stops the broker and waits for its end.
@@ -106,11 +168,27 @@ func (s *server) shutdown() {
 // topic creates a topic and returns the log of its first partition.
 func (s *server) topic(name string, partitions int32) *commitlog.Log {
 	s.t.Helper()
-	if err := s.dir.Create(name, partitions, nil); err != nil {
-		s.t.Fatal(err)
-	}
+	createTopic(s.t, s.Broker, name, partitions)
 	log, _ := s.dir.Log(name, 0)
 	return log
+}
+
+// remove deletes a topic.
+func (s *server) remove(name string) error {
+	return s.deleteTopic(name, 0)
+}
+
+// set replaces the settings of a topic.
+func (s *server) set(topic string, settings logdir.Settings) {
+	s.t.Helper()
+	err := s.member.ChangeSettings(s.t.Context(), topic, func(old logdir.Settings) error {
+		clear(old)
+		maps.Copy(old, settings)
+		return nil
+	})
+	if err != nil {
+		s.t.Fatal(err)
+	}
 }
 
 // eventually waits until f holds.

@@ -8,20 +8,20 @@ import (
 	"strconv"
 	"time"
 
+	"logkit/lib/cluster"
 	"logkit/lib/commitlog"
-	"logkit/lib/logdir"
 )
 
 // Options of a Broker. The zero value of a field is its default, where one is given.
 type Options struct {
-	// Dir is the open data directory. It must stay open until Serve has returned.
-	Dir *logdir.Dir
+	// Member is the broker's part in its cluster. It, and its data directory, must stay open until Serve has returned.
+	Member *cluster.Member
 	// Listener is where connections come from. Serve closes it.
 	Listener net.Listener
 	// Advertise is the HOST:PORT that clients are told (the listener's address).
 	Advertise string
-	// NodeID is the broker id that clients are told.
-	NodeID int32
+	// ZooKeeper is where the cluster is coordinated, HOST:PORT,.../CHROOT, as tools are told it.
+	ZooKeeper string
 
 	// AutoCreate lets a Metadata request create the topics that it asks for.
 	AutoCreate bool
@@ -29,7 +29,7 @@ type Options struct {
 	Partitions int32
 	// MaxMessageBytes is the size of the largest batch (1 MiB).
 	MaxMessageBytes int32
-	// Log and Retention are how the logs of Dir are kept; they are only told to those who ask.
+	// Log and Retention are how logs are kept; they are only told to those who ask.
 	Log       commitlog.Options
 	Retention commitlog.Retention
 

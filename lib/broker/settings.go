@@ -142,11 +142,11 @@ func (b *Broker) checkSettings(s logdir.Settings) error {
 func (b *Broker) brokerSettings() []setting {
 	o, l := &b.options, b.logSettings()
 	listeners := "PLAINTEXT://" + o.Listener.Addr().String()
-	dir := o.Dir.Path()
+	dir := b.dir.Path()
 	return []setting{
 		text("advertised.listeners", kmsg.ConfigTypeString, "PLAINTEXT://"+b.advertised.String(), listeners, "Address that clients are told."),
 		text("auto.create.topics.enable", kmsg.ConfigTypeBoolean, strconv.FormatBool(o.AutoCreate), "true", "A topic is created when a client asks for it."),
-		number("broker.id", kmsg.ConfigTypeInt, o.NodeID, -1, "Number of this broker."),
+		number("broker.id", kmsg.ConfigTypeInt, b.id(), -1, "Number of this broker."),
 		l.compression,
 		milliseconds("connections.max.idle.ms", o.IdleTimeout, DefaultIdleTimeout, "How long a connection may be silent."),
 		number("default.replication.factor", kmsg.ConfigTypeInt, 1, 1, "Copies of each partition."),
@@ -165,6 +165,6 @@ func (b *Broker) brokerSettings() []setting {
 		l.maxMessage,
 		number("num.partitions", kmsg.ConfigTypeInt, o.Partitions, 1, "Partitions of a topic created on first use."),
 		number("socket.request.max.bytes", kmsg.ConfigTypeInt, o.MaxRequestBytes, DefaultMaxRequestBytes, "Size of the largest request."),
-		text("zookeeper.connect", kmsg.ConfigTypeString, "", "", "ZooKeeper that coordinates; empty: none."),
+		text("zookeeper.connect", kmsg.ConfigTypeString, o.ZooKeeper, "", "ZooKeeper that coordinates the cluster."),
 	}
 }

@@ -64,10 +64,10 @@ func crashOnce(t *testing.T, mode crashfs.Mode, seed uint64, n int) bool {
 
 // world is a data directory, the file system that it is on, and what its user has been told.
 type world struct {
-	t       *testing.T
-	fsys    *crashfs.FS
-	dir     *Dir
-	topics  map[string]*told
+	t      *testing.T
+	fsys   *crashfs.FS
+	dir    *Dir
+	topics map[string]*told
 
 	incarnation string
 	joined      bool

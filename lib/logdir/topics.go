@@ -1,7 +1,6 @@
 package logdir
 
 import (
-	"cmp"
 	"maps"
 	"slices"
 
@@ -21,6 +20,9 @@ type Partition struct {
 	TopicID string // of the topic that it was made for, "" when nothing says; see Create
 	Hidden  bool   // see Hide
 }
+
+// Damaged tells that the file which says what topic the partition was made for cannot be read.
+func (p Partition) Damaged() bool { return p.TopicID == damagedTopicID }
 
 // Log returns the log of a partition. ok is false when the directory does not have it, or hides it.
 func (d *Dir) Log(topic string, number int32) (log *commitlog.Log, ok bool) {
@@ -73,17 +75,29 @@ func (d *Dir) Topics() []Topic {
 	return topics
 }
 
-// Partitions returns all partitions, sorted by topic and number.
+// Partitions returns all partitions, hidden or not, sorted by topic and number.
 func (d *Dir) Partitions() []Partition {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
 	list := make([]Partition, 0, len(d.logs))
-	for p := range d.logs {
-		list = append(list, Partition{p.topic, p.number, d.ids[p], d.hidden[p]})
+	for _, name := range slices.Sorted(maps.Keys(d.topics)) {
+		list = d.appendPartitions(list, name)
 	}
-	slices.SortFunc(list, func(a, b Partition) int {
-		return cmp.Or(cmp.Compare(a.Topic, b.Topic), cmp.Compare(a.Number, b.Number))
-	})
+	return list
+}
+
+// PartitionsOf returns those of one topic.
+func (d *Dir) PartitionsOf(topic string) []Partition {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	return d.appendPartitions(nil, topic)
+}
+
+func (d *Dir) appendPartitions(list []Partition, topic string) []Partition {
+	for _, number := range slices.Sorted(maps.Keys(d.topics[topic])) {
+		p := partition{topic, number}
+		list = append(list, Partition{topic, number, d.ids[p], d.hidden[p]})
+	}
 	return list
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 )
 
 // DeleteTopic deletes a topic. From the first step on it is gone for all, and cannot be created again until the last one
@@ -166,6 +167,17 @@ func (s *Session) Buried(ctx context.Context, topicID string, broker int32) (boo
 		return false, err
 	}
 	return s.exists(ctx, tombstone(topicID, broker))
+}
+
+// Tombstones lists the ids of deleted topics that the broker has, or may have, partitions of.
+func (s *Session) Tombstones(ctx context.Context, broker int32) (topicIDs []string, err error) {
+	names, _, err := s.children(ctx, deletedPath)
+	for _, name := range names {
+		if id, ok := strings.CutSuffix(name, "-"+itoa(broker)); ok && checkID(id) == nil {
+			topicIDs = append(topicIDs, id)
+		}
+	}
+	return topicIDs, err
 }
 
 // Unbury says that the broker has removed what it had of a deleted topic.
