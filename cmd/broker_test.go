@@ -37,7 +37,7 @@ func brokerCommand(ts *testscript.TestScript, neg bool, args []string) {
 	path, err := tools()
 	ts.Check(err)
 	cmd := exec.Command(path+"/logd", append([]string{
-		"--data-dir", ts.MkAbs("data"), "--listen", "127.0.0.1:0", "--addr-file", addr,
+		"--data-dir", ts.MkAbs("data"), "--listen", "127.0.0.1:0", "--zookeeper-listen", "127.0.0.1:0", "--addr-file", addr,
 	}, args...)...)
 	cmd.Stdout, cmd.Stderr = log, log
 	cmd.Env = append(os.Environ(), "TZ=UTC")

@@ -33,7 +33,7 @@ func (m *mortal) launch() {
 	defer said.Close()
 	os.Remove(filepath.Join(m.dir, "addr"))
 	m.cmd = exec.Command(filepath.Join(tools, "logd"), append([]string{"--data-dir", filepath.Join(m.dir, "data"),
-		"--listen", m.listen, "--addr-file", filepath.Join(m.dir, "addr")}, m.flags...)...)
+		"--listen", m.listen, "--zookeeper-listen", "127.0.0.1:0", "--addr-file", filepath.Join(m.dir, "addr")}, m.flags...)...)
 	m.cmd.Stdout, m.cmd.Stderr = said, said
 	m.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	if err := m.cmd.Start(); err != nil {

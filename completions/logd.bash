@@ -24,7 +24,7 @@ _logd()
             ((operands++ == 0)) && command=$word
         elif [[ $word == -- ]]; then
             ended=1
-        elif [[ $word =~ ^(--data-dir|--listen|--advertise|--id|--addr-file|--partitions|--auto-create|--segment-bytes|--segment-age|--flush-messages|--flush-interval|--retention|--retention-bytes|--retention-check|--max-message-bytes|--max-connections|--max-request-bytes|--memory-limit|--log-level|--config)$ ]]; then
+        elif [[ $word =~ ^(--data-dir|--listen|--advertise|--id|--addr-file|--zookeeper|--zookeeper-listen|--zookeeper-session|--partitions|--auto-create|--segment-bytes|--segment-age|--flush-messages|--flush-interval|--retention|--retention-bytes|--retention-check|--max-message-bytes|--max-connections|--max-request-bytes|--memory-limit|--log-level|--config)$ ]]; then
             option=$word
             [[ $option == --* ]] || option=-${option: -1}
             i+=1
@@ -63,7 +63,7 @@ _logd()
         ?*) ;;
         *)
             if [[ ! $ended && $cur == -* ]]; then
-                mapfile -t COMPREPLY < <(compgen -W '--data-dir --listen --advertise --id --addr-file --partitions --auto-create --segment-bytes --segment-age --flush-messages --flush-interval --retention --retention-bytes --retention-check --max-message-bytes --max-connections --max-request-bytes --memory-limit --exit-on-disk-error --log-level --verbose -v --quiet -q --config --print-config --help -h --version' -- "$cur")
+                mapfile -t COMPREPLY < <(compgen -W '--data-dir --listen --advertise --id --addr-file --zookeeper --zookeeper-listen --zookeeper-session --adopt --partitions --auto-create --segment-bytes --segment-age --flush-messages --flush-interval --retention --retention-bytes --retention-check --max-message-bytes --max-connections --max-request-bytes --memory-limit --exit-on-disk-error --log-level --verbose -v --quiet -q --config --print-config --help -h --version' -- "$cur")
             else
                 :
             fi

@@ -1,10 +1,13 @@
 package main
 
 import (
+	"fmt"
+	"math"
 	"net"
 	"strconv"
 
 	"logkit/lib/cli"
+	"logkit/lib/logdir"
 	"logkit/lib/vfs"
 )
 
@@ -48,7 +51,27 @@ func isWildcard(host string) bool {
 	return host == "" || ip != nil && ip.IsUnspecified()
 }
 
-// writeAddrFile tells where clients are served: a line "kafka HOST:PORT". It appears whole, and only when they are.
-func writeAddrFile(name, address string) error {
-	return vfs.WriteFileAtomic(vfs.OS, name, []byte("kafka "+address+"\n"))
+// writeAddrFile tells where clients are served, and which ZooKeeper coordinates: the lines "kafka HOST:PORT" and
+// "zookeeper LIST". It appears whole, and only when they are.
+func writeAddrFile(name, kafka, zookeeper string) error {
+	return vfs.WriteFileAtomic(vfs.OS, name, fmt.Appendf(nil, "kafka %s\nzookeeper %s\n", kafka, zookeeper))
+}
+
+// brokerID is a broker id, or none.
+type brokerID struct{ value int32 }
+
+func (b *brokerID) Set(text string) error {
+	n, err := strconv.ParseUint(text, 10, 31)
+	if err != nil {
+		return fmt.Errorf("%q: an integer from 0 to %d is allowed", text, math.MaxInt32)
+	}
+	b.value = int32(n)
+	return nil
+}
+
+func (b *brokerID) String() string {
+	if b == nil || b.value == logdir.NoBrokerID {
+		return ""
+	}
+	return strconv.Itoa(int(b.value))
 }

@@ -13,6 +13,7 @@ import (
 	"logkit/lib/cli"
 	"logkit/lib/commitlog"
 	"logkit/lib/logdir"
+	"logkit/lib/registry"
 	"logkit/lib/vfs"
 )
 
@@ -21,8 +22,13 @@ type options struct {
 	dataDir   string
 	listen    string
 	advertise string
-	id        int32
+	id        brokerID
 	addrFile  string
+
+	zookeeper        string
+	zookeeperListen  string
+	zookeeperSession cli.Duration
+	adopt            bool
 
 	partitions int32
 	autoCreate cli.Bool
@@ -51,7 +57,10 @@ func defaults() *options {
 	return &options{
 		dataDir: defaultDataDir(),
 		listen:  "127.0.0.1:9092",
-		id:      1,
+		id:      brokerID{logdir.NoBrokerID},
+
+		zookeeperListen:  "127.0.0.1:2181",
+		zookeeperSession: cli.Duration(registry.DefaultSessionTimeout),
 
 		partitions: 1,
 		autoCreate: true,
@@ -93,7 +102,7 @@ func toolFor(o *options) *cli.Tool {
 	return &cli.Tool{
 		Name:     "logd",
 		Usage:    "keep logs and serve them to Kafka clients",
-		Synopsis: []string{"[--data-dir DIR] [--listen HOST:PORT] [OPTION]..."},
+		Synopsis: []string{"[--data-dir DIR] [--listen HOST:PORT] [--zookeeper LIST] [OPTION]..."},
 		Description: "It runs in the foreground until INT or TERM, says what it does on stderr, one line an event, and " +
 			"serves every client of the Kafka protocol. Consumers see a record when it is on disk; a producer that asks " +
 			"for acks=all is answered then.",
@@ -121,9 +130,17 @@ func (o *options) flags() []ucli.Flag {
 		&ucli.StringFlag{Name: "listen", Destination: &o.listen, Usage: "address to accept clients on, `HOST:PORT`; port 0 picks one"},
 		&ucli.StringFlag{Name: "advertise", Destination: &o.advertise, DefaultText: "the listen address",
 			Usage: "address that clients are told, `HOST:PORT`"},
-		number("id", "broker id", cli.Number(&o.id, 0, math.MaxInt32)),
+		&ucli.GenericFlag{Name: "id", Usage: "broker id, `N`", Value: &o.id, DefaultText: "kept in the data directory, else given out by ZooKeeper"},
 		&ucli.PathFlag{Name: "addr-file", Destination: &o.addrFile,
-			Usage: "`FILE` to write the address to once clients are served"},
+			Usage: "`FILE` to write the addresses to once clients are served"},
+
+		&ucli.StringFlag{Name: "zookeeper", Destination: &o.zookeeper, DefaultText: "the embedded one",
+			Usage: "ZooKeeper that coordinates the cluster, `HOST:PORT[,HOST:PORT]...[/CHROOT]`"},
+		&ucli.StringFlag{Name: "zookeeper-listen", Destination: &o.zookeeperListen,
+			Usage: "address of the embedded ZooKeeper, `HOST:PORT`; port 0 picks one"},
+		number("zookeeper-session", "after which silence ZooKeeper takes this broker for gone", &o.zookeeperSession),
+		&ucli.BoolFlag{Name: "adopt", Destination: &o.adopt,
+			Usage: "make topics of partitions that ZooKeeper does not know, and move the data directory into its cluster"},
 
 		number("partitions", "partitions of a topic created on first use", cli.Number(&o.partitions, 1, maxPartitions)),
 		number("auto-create", "create a topic when a client's metadata request asks for it", &o.autoCreate),
@@ -184,5 +201,8 @@ func (o *options) check() error {
 	case o.verbose && o.quiet:
 		return cli.Usagef("options --verbose and --quiet: at most one of them")
 	}
-	return o.checkAddresses()
+	if err := o.checkAddresses(); err != nil {
+		return err
+	}
+	return o.checkZooKeeper()
 }

@@ -8,11 +8,14 @@ import (
 	"net"
 	"os"
 	"runtime/debug"
+	"strconv"
+	"sync"
 	"syscall"
 	"time"
 
 	"logkit/lib/broker"
 	"logkit/lib/cli"
+	"logkit/lib/cluster"
 	"logkit/lib/commitlog"
 	"logkit/lib/logdir"
 )
@@ -53,56 +56,104 @@ func run(ctx context.Context, env *cli.Env, o *options) (err error) {
 		}
 		logger.Info("stopped", "data_dir", dir.Path())
 	}()
+	zookeeper, err := o.openZooKeeper(dir, logger)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, zookeeper.close()) }()
+	if o.exitOnDiskError {
+		go zookeeper.watch(ctx, fail)
+	}
+	member, err := cluster.Join(ctx, o.clusterOptions(dir, zookeeper, logger))
+	if err != nil {
+		if ctx.Err() != nil {
+			return nil // told to stop before it had begun
+		}
+		return o.explainJoin(err)
+	}
 	listener, err := net.Listen("tcp", o.listen)
 	if err != nil {
 		return o.explainListen(err)
 	}
-	b, err := broker.New(o.brokerOptions(dir, listener, logger))
+	b, err := broker.New(o.brokerOptions(member, zookeeper, listener, logger))
 	if err != nil {
 		listener.Close()
 		return err
 	}
-	ready := func() error {
-		logger.Info("started", "address", listener.Addr().String(), "advertised", b.Advertised(), "id", o.id,
-			"data_dir", dir.Path(), "topics", len(dir.Topics()), "flush", o.flushPolicy(), "after", time.Since(began).Round(time.Millisecond))
-		return o.announce(env, listener.Addr().String())
-	}
-	return serve(ctx, env, b, ready, o)
+	d := &instance{options: o, env: env, broker: b, member: member, zookeeper: zookeeper}
+	return d.serve(ctx, func() {
+		host, port := b.Advertised()
+		logger.Info("started", "address", listener.Addr().String(), "advertised", net.JoinHostPort(host, strconv.Itoa(int(port))), "id", member.ID(),
+			"cluster", member.ClusterID(), "zookeeper", zookeeper.connect, "data_dir", dir.Path(), "topics", len(dir.Topics()),
+			"flush", o.flushPolicy(), "after", time.Since(began).Round(time.Millisecond))
+	}, listener.Addr().String())
 }
 
-// serve runs the broker, and tells those who wait for it.
-func serve(ctx context.Context, env *cli.Env, b *broker.Broker, ready func() error, o *options) error {
+// instance is a logd that serves.
+type instance struct {
+	options   *options
+	env       *cli.Env
+	broker    *broker.Broker
+	member    *cluster.Member
+	zookeeper *coordination
+	telling   sync.Mutex
+}
+
+// serve runs the broker, and tells those who wait for it once it is registered. It leaves the cluster before it takes
+// its leave of clients.
+func (d *instance) serve(ctx context.Context, started func(), address string) error {
 	serving, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	served := make(chan error, 1)
-	go func() { served <- b.Serve(serving) }() // the listener is open: a client that comes before is served, too
-	readyErr := ready()
-	if readyErr != nil {
-		stop(readyErr)
-	}
+	served, joined := make(chan error, 1), make(chan error, 1)
+	go func() { served <- d.broker.Serve(serving) }() // the listener is open: a client that comes before is served, too
+	go func() {
+		host, port := d.broker.Advertised()
+		err := d.member.Run(serving, host, port, func() error {
+			started()
+			return d.announce(serving, address)
+		})
+		if err != nil {
+			stop(err)
+		}
+		d.zookeeper.leave()
+		joined <- err
+	}()
 	select {
 	case <-serving.Done():
 	case err := <-served:
+		stop(err)
 		served <- err
 	}
-	notify(env.Getenv("NOTIFY_SOCKET"), "STOPPING=1") // whether anybody hears it makes no difference any more
-	err := <-served
-	if o.addrFile != "" {
-		os.Remove(o.addrFile) // nobody is served there any more
-	}
+	d.unannounce()
+	err := errors.Join(d.options.explainJoin(<-joined), <-served)
 	if cause := context.Cause(ctx); errors.Is(cause, errLogFailed) {
 		err = errors.Join(err, cause)
 	}
-	return errors.Join(readyErr, err)
+	return err
 }
 
-func (o *options) announce(env *cli.Env, address string) error {
-	if o.addrFile != "" {
-		if err := writeAddrFile(o.addrFile, address); err != nil {
+// announce tells those who wait for it that clients are served, unless they are not any more.
+func (d *instance) announce(serving context.Context, address string) error {
+	d.telling.Lock()
+	defer d.telling.Unlock()
+	if serving.Err() != nil {
+		return nil
+	}
+	if d.options.addrFile != "" {
+		if err := writeAddrFile(d.options.addrFile, address, d.zookeeper.connect); err != nil {
 			return fmt.Errorf("option --addr-file: %w", err)
 		}
 	}
-	return notify(env.Getenv("NOTIFY_SOCKET"), "READY=1")
+	return notify(d.env.Getenv("NOTIFY_SOCKET"), "READY=1")
+}
+
+func (d *instance) unannounce() {
+	d.telling.Lock()
+	defer d.telling.Unlock()
+	notify(d.env.Getenv("NOTIFY_SOCKET"), "STOPPING=1") // whether anybody hears it makes no difference any more
+	if d.options.addrFile != "" {
+		os.Remove(d.options.addrFile) // nobody is served there any more
+	}
 }
 
 func (o *options) level() slog.Level {
@@ -140,9 +191,15 @@ func (o *options) dirOptions(logger *slog.Logger, fail context.CancelCauseFunc) 
 	}
 }
 
-func (o *options) brokerOptions(dir *logdir.Dir, listener net.Listener, logger *slog.Logger) broker.Options {
+func (o *options) clusterOptions(dir *logdir.Dir, zookeeper *coordination, logger *slog.Logger) cluster.Options {
+	return cluster.Options{
+		Session: zookeeper.session, Dir: dir, ID: o.id.value, Adopt: o.adopt || zookeeper.server != nil, Move: o.adopt, Logger: logger,
+	}
+}
+
+func (o *options) brokerOptions(member *cluster.Member, zookeeper *coordination, listener net.Listener, logger *slog.Logger) broker.Options {
 	return broker.Options{
-		Dir: dir, Listener: listener, Advertise: o.advertise, NodeID: o.id, Logger: logger,
+		Member: member, Listener: listener, Advertise: o.advertise, ZooKeeper: zookeeper.connect, Logger: logger,
 		AutoCreate: bool(o.autoCreate), Partitions: o.partitions,
 		MaxMessageBytes: int32(o.maxMessage), Log: o.logOptions(), Retention: o.retentionOptions(),
 		MaxConnections: o.maxConnections, MaxRequestBytes: int(o.maxRequest), MemoryLimit: int64(o.memoryLimit),

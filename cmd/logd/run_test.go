@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"io"
 	"io/fs"
 	"net"
@@ -45,13 +46,14 @@ func (o *output) String() string {
 
 // daemon is a logd that runs in this process.
 type daemon struct {
-	t       *testing.T
-	stdout  output
-	stderr  output
-	address string
-	signal  context.CancelCauseFunc
-	exited  chan struct{}
-	code    int
+	t         *testing.T
+	stdout    output
+	stderr    output
+	address   string
+	zookeeper string
+	signal    context.CancelCauseFunc
+	exited    chan struct{}
+	code      int
 }
 
 // start runs logd on a free port and a temporary directory, unless args say otherwise, until the test ends.
@@ -59,7 +61,7 @@ func start(t *testing.T, o *options, env map[string]string, args ...string) *dae
 	t.Helper()
 	dir := t.TempDir()
 	addr := filepath.Join(dir, "addr")
-	args = append([]string{"--data-dir", filepath.Join(dir, "data"), "--listen", "127.0.0.1:0", "--addr-file", addr}, args...)
+	args = append([]string{"--data-dir", filepath.Join(dir, "data"), "--listen", "127.0.0.1:0", "--zookeeper-listen", "127.0.0.1:0", "--addr-file", addr}, args...)
 	ctx, cancel := context.WithCancelCause(context.Background())
 	d := &daemon{t: t, signal: cancel, exited: make(chan struct{})}
 	go func() {
@@ -73,9 +75,8 @@ func start(t *testing.T, o *options, env map[string]string, args ...string) *dae
 	for {
 		text, err := os.ReadFile(addr)
 		if err == nil {
-			var ok bool
-			if d.address, ok = strings.CutPrefix(strings.TrimSuffix(string(text), "\n"), "kafka "); !ok {
-				t.Fatalf("address file: %q", text)
+			if _, err := fmt.Sscanf(string(text), "kafka %s\nzookeeper %s\n", &d.address, &d.zookeeper); err != nil {
+				t.Fatalf("address file %q: %v", text, err)
 			}
 			return d
 		}
@@ -143,10 +144,10 @@ func TestServesAndStops(t *testing.T) {
 		t.Errorf("stopped after %v, 2s are allowed", took)
 	}
 	lines := strings.Split(strings.TrimSpace(d.stderr.String()), "\n")
-	if len(lines) != 2 || !strings.Contains(lines[0], "msg=started") || !strings.Contains(lines[1], "msg=stopped") {
-		t.Errorf("log %q, want one line at the start and one at the end", lines)
+	if n := len(lines); n != 3 || !strings.Contains(lines[0], "msg=started") || !strings.Contains(lines[1], "partitions begun") || !strings.Contains(lines[2], "msg=stopped") {
+		t.Errorf("log %q, want one line at the start, one for the topic, and one at the end", lines)
 	}
-	for _, part := range []string{"address=" + d.address, "data_dir=" + dir, "acks=all at once, others within 50ms"} {
+	for _, part := range []string{"address=" + d.address, "zookeeper=" + d.zookeeper, " id=0 ", "data_dir=" + dir, "acks=all at once, others within 50ms"} {
 		if !strings.Contains(lines[0], part) {
 			t.Errorf("start line %q lacks %q", lines[0], part)
 		}
@@ -174,7 +175,7 @@ func TestRefusals(t *testing.T) {
 	first := start(t, defaults(), nil)
 	dir := dataDir(first)
 	free := func(args ...string) []string {
-		return append([]string{"--data-dir", filepath.Join(t.TempDir(), "d"), "--listen", "127.0.0.1:0"}, args...)
+		return append([]string{"--data-dir", filepath.Join(t.TempDir(), "d"), "--listen", "127.0.0.1:0", "--zookeeper-listen", "127.0.0.1:0"}, args...)
 	}
 	for _, test := range []struct {
 		name string

@@ -54,7 +54,7 @@ func (m *Member) adoptTopic(ctx context.Context, name string, partitions []logdi
 	for i := range replicas {
 		replicas[i] = []int32{m.id}
 	}
-	t, err := m.create(ctx, name, replicas, m.dir.Settings(name))
+	t, err := m.create(ctx, name, commonID(partitions), replicas, m.dir.Settings(name))
 	if errors.Is(err, registry.ErrTopicExists) {
 		return nil // another broker was first: align decides
 	}
@@ -62,6 +62,9 @@ func (m *Member) adoptTopic(ctx context.Context, name string, partitions []logdi
 		return err
 	}
 	for _, p := range partitions {
+		if p.TopicID == t.ID {
+			continue
+		}
 		if err := m.dir.Adopt(name, p.Number, t.ID); err != nil {
 			return err
 		}
@@ -71,10 +74,25 @@ func (m *Member) adoptTopic(ctx context.Context, name string, partitions []logdi
 	return nil
 }
 
-// create creates a topic of any number of partitions, in several steps where one is not enough.
-func (m *Member) create(ctx context.Context, name string, replicas [][]int32, settings logdir.Settings) (registry.Topic, error) {
+// commonID is the id that all partitions have, so that they are at home again where they come from; "" when there is none.
+func commonID(partitions []logdir.Partition) string {
+	id := partitions[0].TopicID
+	for _, p := range partitions {
+		if p.TopicID != id || p.Damaged() {
+			return ""
+		}
+	}
+	return id
+}
+
+// create creates a topic of any number of partitions, in several steps where one is not enough. An empty id is chosen.
+func (m *Member) create(ctx context.Context, name, id string, replicas [][]int32, settings logdir.Settings) (t registry.Topic, err error) {
 	for n := len(replicas); ; n /= 2 {
-		t, err := m.session.CreateTopic(ctx, name, replicas[:n], settings)
+		if id == "" {
+			t, err = m.session.CreateTopic(ctx, name, replicas[:n], settings)
+		} else {
+			t, err = m.session.AdoptTopic(ctx, name, id, replicas[:n], settings)
+		}
 		if errors.Is(err, registry.ErrTooLarge) && n > 1 {
 			continue
 		}

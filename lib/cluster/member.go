@@ -20,8 +20,10 @@ type Options struct {
 	Dir *logdir.Dir
 	// ID is the broker id that the operator asks for; logdir.NoBrokerID: that of the directory, or one that is given out.
 	ID int32
-	// Adopt makes topics of partitions that the tree does not know, and lets the directory change clusters.
+	// Adopt makes topics of partitions that the tree does not know.
 	Adopt bool
+	// Move lets a directory that belongs to one cluster become a part of another, or begin its own anew in an empty tree.
+	Move bool
 	// Resync is how often the whole tree is read (10 minutes).
 	Resync time.Duration
 	// Retry is how long to wait before what failed is tried again (5 s).
@@ -68,7 +70,7 @@ type Member struct {
 // Join makes the directory a broker of the cluster that is in ZooKeeper, or begins one there, and brings it in line with
 // the tree. It blocks until ZooKeeper answers, which it says once when that takes longer, and until all partitions have
 // been begun or deleted. A directory belongs to one cluster and has one id there, for ever. Errors:
-// *registry.ClusterError, *registry.BrokerIDError, *IDError, what ZooKeeper or the file system said, or the context's.
+// *registry.ClusterError, *registry.BrokerIDError, *IDError, *EmptyError, what ZooKeeper or the file system said, or the context's.
 func Join(ctx context.Context, options Options) (*Member, error) {
 	options = options.withDefaults()
 	m := &Member{

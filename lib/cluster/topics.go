@@ -15,7 +15,7 @@ import (
 // that are this broker's are durable and served; others know of theirs by a watch. Errors: registry.ErrTopicExists,
 // registry.ErrTopicDeleted, what ZooKeeper said, or the file system: then the topic is gone again.
 func (m *Member) CreateTopic(ctx context.Context, name string, replicas [][]int32, settings logdir.Settings) (registry.Topic, error) {
-	t, err := m.create(ctx, name, replicas, settings)
+	t, err := m.create(ctx, name, "", replicas, settings)
 	if err != nil {
 		return t, err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"net"
 	"sync"
 	"time"
 
@@ -15,7 +16,11 @@ const DefaultSessionTimeout = 6 * time.Second
 
 // Options says how to speak to ZooKeeper. The zero value of a field is its default.
 type Options struct {
-	Servers        []string      // HOST:PORT each; see ParseConnect
+	Servers []string // HOST:PORT each; see ParseConnect
+
+	// Dial connects to the server, instead of TCP to one of Servers, which must be one address all the same.
+	Dial func() (net.Conn, error)
+
 	Chroot         string        // path that all others are below, such as "/logkit"; "" for none
 	SessionTimeout time.Duration // 6 s; the server may grant another, within its own bounds
 	Backoff        time.Duration // first pause before a call is made again, 50 ms; doubles up to 20 times itself
@@ -62,7 +67,11 @@ type Session struct {
 func Connect(options Options) (*Session, error) {
 	options = options.withDefaults()
 	return NewSession(options, func(events func(zk.Event)) (Conn, error) {
-		conn, _, err := zk.Connect(options.Servers, options.SessionTimeout,
+		dial := net.DialTimeout
+		if options.Dial != nil {
+			dial = func(string, string, time.Duration) (net.Conn, error) { return options.Dial() }
+		}
+		conn, _, err := zk.Connect(options.Servers, options.SessionTimeout, zk.WithDialer(dial),
 			zk.WithEventCallback(events), zk.WithLogInfo(false), zk.WithLogger(clientLog{options.Logger}))
 		return conn, err
 	})

@@ -29,6 +29,18 @@ var (
 // there on return. ErrTopicExists, ErrTopicDeleted: the name is in use, still. ErrTooLarge: more partitions than one
 // request to ZooKeeper holds, 1,700 for a name of 20 bytes; AddPartitions goes on from there.
 func (s *Session) CreateTopic(ctx context.Context, name string, replicas [][]int32, settings map[string]string) (Topic, error) {
+	return s.createTopic(ctx, name, NewID, replicas, settings)
+}
+
+// AdoptTopic is CreateTopic for a topic that has an id already: its partitions are there, and the tree does not know it.
+func (s *Session) AdoptTopic(ctx context.Context, name, id string, replicas [][]int32, settings map[string]string) (Topic, error) {
+	if err := checkID(id); err != nil {
+		return Topic{}, err
+	}
+	return s.createTopic(ctx, name, func() string { return id }, replicas, settings)
+}
+
+func (s *Session) createTopic(ctx context.Context, name string, newID func() string, replicas [][]int32, settings map[string]string) (Topic, error) {
 	if err := checkTopic(name); err != nil {
 		return Topic{}, err
 	}
@@ -50,7 +62,7 @@ func (s *Session) CreateTopic(ctx context.Context, name string, replicas [][]int
 		case ok:
 			return nil, ErrTopicExists
 		}
-		t.ID = NewID() // another one each time: what was created and deleted meanwhile stays deleted
+		t.ID = newID() // another one each time: what was created and deleted meanwhile stays deleted
 		tried = append(tried, t.ID)
 		config, err := s.planSettings(ctx, name, settings)
 		if err != nil {

@@ -104,7 +104,7 @@ func (b *Broker) try() (ready, ended bool) {
 	b.t.Helper()
 	file := filepath.Join(b.dir, "addr")
 	os.Remove(file)
-	cmd := exec.Command(Tool(b.t, "logd"), "--data-dir", filepath.Join(b.dir, "data"), "--listen", b.Addr, "--addr-file", file)
+	cmd := exec.Command(Tool(b.t, "logd"), "--data-dir", filepath.Join(b.dir, "data"), "--listen", b.Addr, "--zookeeper-listen", "127.0.0.1:0", "--addr-file", file)
 	cmd.Stdout, cmd.Stderr, cmd.SysProcAttr = b.said, b.said, dieWithParent
 	cmd.Env = append(os.Environ(), "TZ=UTC")
 	if zookeeperServed() {
