@@ -21,7 +21,7 @@ func (m *Member) CreateTopic(ctx context.Context, name string, replicas [][]int3
 	}
 	err = m.served(ctx, t)
 	if disk := (*DiskError)(nil); errors.As(err, &disk) {
-		return t, errors.Join(err, m.session.DeleteTopic(ctx, t))
+		return t, errors.Join(err, m.DeleteTopic(ctx, t))
 	}
 	return t, err
 }

@@ -13,7 +13,7 @@ import (
 func TestCutFiles(t *testing.T) {
 	path := t.TempDir()
 	d := open(t, path)
-	if err := d.Create("t", 1, nil); err != nil {
+	if err := create(d, "t", 1, nil); err != nil {
 		t.Fatal(err)
 	}
 	appendOne(t, d, "t", 0, "x")
