@@ -19,6 +19,7 @@ var floors = map[string]int{
 	"lib/logdir":      4,
 	"lib/commitlog":   3,
 	"lib/inspect":     3,
+	"lib/consumer":    3,
 	"lib/segment":     2,
 	"lib/client":      2,
 	"lib/format":      2,

@@ -197,14 +197,19 @@ func (g *Group) Audit(ctx context.Context, lease *Lease, topic string, known fun
 	if err != nil {
 		return err
 	}
+	var unknown []int32
 	for _, partition := range g.s.brokerIDs(names) {
 		if !known(partition) {
-			if err := g.abandon(ctx, lease.session, topic, partition); err != nil {
-				return err
-			}
+			unknown = append(unknown, partition)
 		}
 	}
-	return nil
+	return g.s.each(len(unknown), func(i int) error {
+		_, stat, found, err := g.s.find(ctx, g.owner(topic, unknown[i]))
+		if err != nil || !found || stat.EphemeralOwner != lease.session {
+			return err
+		}
+		return g.abandon(ctx, lease.session, topic, unknown[i])
+	})
 }
 
 // abandon removes an owner node of the session without committing. The session may end, and somebody else claim, before

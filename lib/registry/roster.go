@@ -24,9 +24,6 @@ type Roster struct {
 // Roster returns a roster that knows nobody yet. The watcher, unless it is nil, becomes dirty when members change.
 func (g *Group) Roster(w *Watcher) *Roster { return &Roster{g: g, watcher: w} }
 
-// Resync lets the next Refresh read every member anew.
-func (r *Roster) Resync() { r.created = 0 }
-
 // Refresh returns the members that are there, sorted by name bytewise. Those that nobody can read are left out, and
 // logged. After an error the roster is as it was.
 func (r *Roster) Refresh(ctx context.Context) ([]Member, error) {
