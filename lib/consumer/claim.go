@@ -15,6 +15,7 @@ type claim struct {
 	partition
 	owned *registry.Owned
 	added bool        // the partition was not there when the member saw its topic first
+	blank bool        // nor when it asked for the ends: there is nothing to be read
 	span  client.Span // as given to the reader last
 
 	handed    int64 // ids below were handed to the caller; -1 while nobody knows where to begin

@@ -66,5 +66,8 @@ var ErrEvicted = errors.New("member was taken out of the group by somebody else"
 // from another position.
 var ErrRevoked = errors.New("partition is not to be read from there any longer")
 
+// ErrUncommitted says that what was delivered last could not be committed, so that it will be delivered again.
+var ErrUncommitted = errors.New("offsets of what was delivered last could not be committed")
+
 // ErrClosed says that the member was closed.
 var ErrClosed = errors.New("member of the group is closed")

@@ -43,6 +43,7 @@ type Member struct {
 	pulse   pulse
 	settled bool  // the claims are the target
 	err     error // why the member has ended
+	left    int   // partitions of which not all that was delivered was committed then
 	tags    int64 // of spans, so far
 }
 
@@ -125,21 +126,25 @@ func (m *Member) Assignment() (owned map[string][]int32, settled bool) {
 
 // Close ends the member: what was delivered is committed, its partitions are released and it leaves the group, so that
 // others take over at once. It waits until that is done, or the context ends: ZooKeeper then does it when the session
-// ends. A write that does not come back is not waited for longer than Drain, nor than the context.
+// ends. A write that does not come back is not waited for longer than Drain, nor than the context. ErrUncommitted: some
+// of what was delivered will be delivered again.
 func (m *Member) Close(ctx context.Context) error {
 	m.quit(ErrClosed)
-	var err error
+	var errs []error
 	select {
 	case <-m.finished:
 	case <-ctx.Done():
-		err = context.Cause(ctx)
+		errs = append(errs, context.Cause(ctx))
 		m.cancel(ErrClosed)
 		<-m.finished
 	}
 	m.cancel(ErrClosed)
 	m.helpers.Wait()
 	m.reader.Close()
-	return err
+	if m.left > 0 {
+		errs = append(errs, fmt.Errorf("%w: %d partitions", ErrUncommitted, m.left))
+	}
+	return errors.Join(errs...)
 }
 
 // run holds one lease after the other.
@@ -195,6 +200,9 @@ func (m *Member) end(err error) {
 	m.claims = map[partition]*claim{}
 	for _, c := range claims {
 		c.gone = true
+		if c.mark > c.owned.Offset {
+			m.left++
+		}
 	}
 	m.broadcast()
 	m.mu.Unlock()

@@ -12,7 +12,8 @@ import (
 func (m *Member) open(c *claim) {
 	c.span = client.Span{Topic: c.topic, Partition: c.id, End: client.NoEnd}
 	if m.ends != nil {
-		c.span.End = m.ends[c.partition] // 0 for one that was not there at the start
+		end, there := m.ends[c.partition]
+		c.span.End, c.blank = end, !there
 	}
 	m.mu.Lock()
 	m.claims[c.partition] = c
@@ -67,7 +68,7 @@ func (m *Member) place(c *claim, tag, offset int64, named bool) (span client.Spa
 	c.span.Start, c.span.Tag, c.done = offset, m.tags, false
 	c.position(offset)
 	switch {
-	case m.ends != nil && c.span.End == 0:
+	case c.blank:
 		c.done = true
 		m.broadcast()
 	case !named && (offset == registry.NoOffset || m.ends != nil && offset > c.span.End): // another member may have come further
