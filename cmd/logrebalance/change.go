@@ -153,5 +153,9 @@ func (o *options) delete(ctx context.Context, s *session, args []string) error {
 
 // errLive refuses, and says who is in the way.
 func errLive(v *survey, hint string) error {
-	return cli.WithHint(fmt.Errorf("group %q has %s: %s", v.group, cli.Counted(len(v.members), "live member"), strings.Join(v.memberNames(), ", ")), hint)
+	err := fmt.Errorf("group %q has %s: %s", v.group, cli.Counted(len(v.members), "live member"), strings.Join(v.memberNames(), ", "))
+	if hint == "" {
+		return err
+	}
+	return cli.WithHint(err, hint)
 }

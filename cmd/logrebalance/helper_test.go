@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -30,7 +31,7 @@ type fakeLogs struct {
 	dead   map[string]bool // TOPIC-PARTITION without a leader
 	away   error
 	asked  int
-	before func() // an answer
+	before func() // the next answer, once
 }
 
 func (f *fakeLogs) Topic(_ context.Context, name string, create bool) (client.Topic, error) {
@@ -58,8 +59,12 @@ func (f *fakeLogs) Topic(_ context.Context, name string, create bool) (client.To
 }
 
 func (f *fakeLogs) Offsets(_ context.Context, topic string, partitions []int32, at int64) (map[int32]int64, error) {
-	if f.before != nil {
-		f.before()
+	f.mu.Lock()
+	before := f.before
+	f.before = nil
+	f.mu.Unlock()
+	if before != nil {
+		before()
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -290,3 +295,5 @@ func read(t testing.TB, path string) string {
 	must(t, err)
 	return string(text)
 }
+
+func itoa(n int64) string { return strconv.FormatInt(n, 10) }

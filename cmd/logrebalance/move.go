@@ -162,7 +162,7 @@ func (s *session) execute(ctx context.Context, g *registry.Group, rows []*moved)
 			if done == 0 && errors.Is(err, registry.ErrGroupInUse) {
 				return err // nothing is changed
 			}
-			return s.halfWay(ctx, g, open, err)
+			return s.halfWay(ctx, g, open, s.whoCame(ctx, g, err))
 		}
 		for _, m := range chunk {
 			m.Executed = true
@@ -170,6 +170,18 @@ func (s *session) execute(ctx context.Context, g *registry.Group, rows []*moved)
 		done += len(chunk)
 	}
 	return nil
+}
+
+// whoCame names the members that have come while a group without any was being reset.
+func (s *session) whoCame(ctx context.Context, g *registry.Group, err error) error {
+	if !errors.Is(err, registry.ErrGroupInUse) {
+		return err
+	}
+	members, failed := g.Members(ctx, nil)
+	if failed != nil || len(members) == 0 {
+		return err
+	}
+	return errLive(&survey{group: g.Name(), members: members}, "")
 }
 
 // firstOf are at most n rows of one topic.
@@ -213,6 +225,7 @@ func (s *session) halfWay(ctx context.Context, g *registry.Group, rows []*moved,
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lookAround)
 	defer cancel()
 	var errs []error
+	some := false // are moved, or may be
 	for _, of := range byTopic(rows) {
 		topic := of[0].of
 		var partitions []int32
@@ -221,6 +234,7 @@ func (s *session) halfWay(ctx context.Context, g *registry.Group, rows []*moved,
 		}
 		offsets, err := g.Offsets(ctx, topic, partitions)
 		if err != nil {
+			some = true
 			errs = append(errs, fmt.Errorf("group %q: topic %q: partition %s: not known whether they were moved", g.Name(), topic.Name, ranges(partitions)))
 			continue
 		}
@@ -233,11 +247,15 @@ func (s *session) halfWay(ctx context.Context, g *registry.Group, rows []*moved,
 			}
 		}
 		if len(moved) > 0 {
+			some = true
 			errs = append(errs, fmt.Errorf("group %q: topic %q: partition %s: moved", g.Name(), topic.Name, ranges(moved)))
 		}
 		if len(old) > 0 {
 			errs = append(errs, fmt.Errorf("group %q: topic %q: partition %s: as before", g.Name(), topic.Name, ranges(old)))
 		}
+	}
+	if !some && errors.Is(cause, context.Canceled) {
+		return cause // interrupted, and nothing is changed
 	}
 	last := len(errs) - 1
 	errs[last] = cli.WithHint(errs[last], "the same command again does the rest")
