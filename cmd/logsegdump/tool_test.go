@@ -21,7 +21,7 @@ import (
 )
 
 // execute runs the tool.
-func execute(t *testing.T, stdin string, args ...string) (code int, stdout, stderr string) {
+func execute(t testing.TB, stdin string, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
 	var out, errs bytes.Buffer
 	code = newTool().Execute(context.Background(), args, cli.Stdio{
@@ -31,7 +31,7 @@ func execute(t *testing.T, stdin string, args ...string) (code int, stdout, stde
 }
 
 // segment is a log of one batch of three records, 10 ms apart.
-func segment(t *testing.T, codec record.Codec) string {
+func segment(t testing.TB, codec record.Codec) string {
 	t.Helper()
 	b := record.NewBuilder(codec)
 	for i := range int64(3) {
