@@ -31,6 +31,7 @@ func (m *salvage) begin(f *inspect.File) error {
 	to, errTo := filepath.EvalSymlinks(m.s.o.salvage)
 	switch {
 	case f.InDir && errTo == nil && from == to:
+		m.failed = true
 		return cli.Usagef("--salvage %q: the directory that is read", m.s.o.salvage)
 	case m.dir != "" && m.dir != from:
 		m.failed = true
