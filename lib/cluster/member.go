@@ -116,6 +116,7 @@ func (m *Member) begin(ctx context.Context) error {
 		if err := m.adopt(ctx); err != nil {
 			return err
 		}
+		m.view.Resync() // its watches may not have told it yet
 		if _, err := m.view.Refresh(ctx); err != nil {
 			return err
 		}
