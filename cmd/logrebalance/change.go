@@ -61,7 +61,7 @@ func (o *options) evict(ctx context.Context, s *session, args []string) error {
 	}
 	if !o.execute {
 		s.env.Say("group %q: member %q: would be evicted, with %s", v.group, member, cli.Counted(owned, "partition"))
-		s.hintExecute("evicts it; if it is alive after all, it may join again")
+		s.hintExecute("evicts it; if it is alive after all, it ends")
 		return nil
 	}
 	if err := s.lock(ctx, g, "evict"); err != nil {

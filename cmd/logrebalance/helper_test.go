@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -99,6 +100,8 @@ type cluster struct {
 	logs *fakeLogs
 	reg  *registry.Session // of the test itself
 
+	timeout time.Duration // of sessions; 0 = 4 s
+
 	conn  *zkfake.Conn // of the last run
 	tweak func(*session)
 }
@@ -147,7 +150,7 @@ func (c *cluster) ctx() context.Context {
 }
 
 func (c *cluster) connect(ctx context.Context) (*registry.Session, error) {
-	o := registry.Options{SessionTimeout: 4 * time.Second, Backoff: time.Millisecond}
+	o := registry.Options{SessionTimeout: cmp.Or(c.timeout, 4*time.Second), Backoff: time.Millisecond}
 	s, err := registry.NewSession(o, func(events func(zk.Event)) (registry.Conn, error) { return c.dial(o, events) })
 	if err == nil {
 		_, err = s.Lease(ctx)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -17,11 +18,11 @@ func (o *options) verify(ctx context.Context, s *session, args []string) error {
 	defer w.Close()
 	for {
 		v, problems, err := s.problems(ctx, args[0], w)
-		if err != nil {
-			return err
-		}
 		left := deadline.Sub(s.now())
-		if len(problems) == 0 || left <= 0 {
+		switch early := left > 0; {
+		case err != nil && !(early && errors.As(err, new(*unknownGroupError))):
+			return err
+		case err == nil && !(early && len(problems) > 0):
 			return s.verified(v, problems)
 		}
 		select {
