@@ -11,13 +11,14 @@ import (
 
 	"logkit/lib/registry"
 	"logkit/lib/registry/zkfake"
+	"logkit/lib/zkserver/zkpeer"
 )
 
 var _ registry.Conn = (*zkfake.Conn)(nil)
 
 func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
-		stopReal()
+		zkpeer.StopShared()
 		os.Exit(code)
 	}))
 }

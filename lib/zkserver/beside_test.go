@@ -6,9 +6,10 @@ import (
 	"os/exec"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
+
+	"logkit/lib/zkserver/zkpeer"
 )
 
 // TestBesideZooKeeper measures this server and ZooKeeper in one run: LOGKIT_BENCH=1 go test -run BesideZooKeeper -v
@@ -39,13 +40,8 @@ func launchOurs(t *testing.T, dir string) (string, int, func()) {
 }
 
 func launchTheirs(t *testing.T, dir string) (string, int, func()) {
-	peer(t) // or skip
-	addr, cmd, err := launchPeer(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { stopProcess(cmd) })
-	return addr, cmd.Process.Pid, func() { cmd.Process.Signal(syscall.SIGTERM); cmd.Wait() }
+	p := zkpeer.StartIn(t, dir)
+	return p.Addr(), p.Pid(), p.Stop
 }
 
 func resident(pid int) string {

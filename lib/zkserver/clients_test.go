@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/go-zookeeper/zk"
+
+	"logkit/lib/zkserver/zkpeer"
 )
 
 // The clients that people have. Each does the same things to this server and to ZooKeeper.
@@ -144,7 +146,7 @@ func run(t *testing.T, stdin string, name string, args ...string) string {
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Stdin = strings.NewReader(stdin)
 	cmd.Dir = t.TempDir()
-	cmd.Env = append(os.Environ(), "JVMFLAGS="+strings.Join(javaFlags(cmd.Dir), " ")+" -Xmx128m")
+	cmd.Env = append(os.Environ(), "JVMFLAGS="+strings.Join(zkpeer.JavaFlags(cmd.Dir), " ")+" -Xmx128m")
 	out, err := cmd.CombinedOutput()
 	if exit := (*exec.ExitError)(nil); err != nil && !errors.As(err, &exit) {
 		t.Fatal(err)
