@@ -172,7 +172,12 @@ func (l *Log) roll() error {
 	if err := l.cutRest(); err != nil {
 		return l.refused(err)
 	}
-	if err := l.flushAll(); err != nil {
+	err := l.flushAll()
+	for err == nil && l.saving { // its index may be among what is written
+		l.flushed.Wait()
+		err = l.flushAll()
+	}
+	if err != nil {
 		return err
 	}
 	if l.writer != sealed {

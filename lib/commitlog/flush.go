@@ -90,12 +90,12 @@ func (l *Log) flushLoop() {
 		l.options.Syncs.release()
 		l.mu.Lock()
 		l.endFlush(err, target, tail)
+		l.flushed.Broadcast()
 		if !l.wanted || l.failure != nil {
 			l.flushing = false
 			if l.unflushed > 0 && l.failure == nil {
 				l.arm()
 			}
-			l.flushed.Broadcast()
 			l.mu.Unlock()
 			return
 		}
@@ -141,11 +141,26 @@ func (l *Log) flushAll() error {
 	return l.failure
 }
 
-// Flush makes everything appended before the call durable and visible. It blocks until that is so.
-func (l *Log) Flush() error {
+// flushAppended returns when all that is appended at the call is flushed. Others may append while it waits.
+func (l *Log) flushAppended() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.flushAll()
+	for target := l.appended; l.view.Load().high < target; {
+		if l.failure != nil {
+			return l.failure
+		}
+		l.wantFlush()
+		l.flushed.Wait()
+	}
+	return nil
+}
+
+// Flush makes everything appended before the call durable and visible. It blocks until that is so.
+func (l *Log) Flush() error {
+	if err := l.Err(); err != nil {
+		return err
+	}
+	return l.flushAppended()
 }
 
 // announce wakes all who wait for the high watermark. The lock is held.

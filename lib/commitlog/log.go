@@ -91,9 +91,10 @@ type Log struct {
 	unflushed int64       // records appended since the last flush began
 	wanted    bool        // another flush is asked for
 	flushing  bool        // a flush runs
-	flushed   sync.Cond   // on mu: a flush has ended
+	flushed   sync.Cond   // on mu: a flush has ended, or of what saving tells
 	timer     *time.Timer // asks for a flush; armed while unflushed > 0 and nothing is wanted
 	armed     bool
+	saving    bool // files beside the log are written, without the lock; see save
 
 	watchers map[chan<- struct{}]struct{}
 	moved    chan struct{} // closed when the high watermark moves or the log fails; nil when nobody waits

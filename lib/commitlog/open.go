@@ -46,6 +46,8 @@ type Clean struct {
 func Open(env *segment.Env, dir string, options Options, from Checkpoint) (*Log, error) {
 	l := &Log{env: env, dir: dir, logger: env.Logger, options: options.withDefaults()}
 	l.flushed.L = &l.mu
+	l.mu.Lock() // for what lets go of it
+	defer l.mu.Unlock()
 	l.producers.state = producers.New(l.options.Producers)
 	l.floor = from.RecoveryPoint
 	bases, err := l.list()
@@ -299,13 +301,23 @@ func (l *Log) Close() (*Clean, error) {
 		l.timer.Stop()
 	}
 	err := l.flushAll()
-	for l.flushing { // also after a failure: the file may not be closed under a sync
-		l.flushed.Wait()
+	l.awaitQuiet()
+	if err == nil {
+		err = l.flushAll() // what has been appended meanwhile
 	}
+	l.failure = fmt.Errorf("%s: %w", l.dir, ErrClosed) // nothing begins from here on, though finish lets go of the lock
+	l.awaitQuiet()
 	clean, closeErr := l.finish(err == nil)
-	l.failure = fmt.Errorf("%s: %w", l.dir, ErrClosed)
 	l.announce()
 	return clean, errors.Join(err, closeErr)
+}
+
+// awaitQuiet returns when no flush runs and nothing is saved, which go on after a failure too: files may not be
+// closed, or moved away, under them. The lock is held, but free in between.
+func (l *Log) awaitQuiet() {
+	for l.flushing || l.saving {
+		l.flushed.Wait()
+	}
 }
 
 func (l *Log) finish(good bool) (*Clean, error) {
@@ -324,7 +336,7 @@ func (l *Log) finish(good bool) (*Clean, error) {
 		return nil, nil
 	}
 	if l.producers.state.Len() > 0 || len(l.producers.snapshots) > 0 {
-		if err := l.saveProducers(); err != nil {
+		if err := l.writeSnapshot(); err != nil {
 			return nil, err
 		}
 	}
@@ -344,9 +356,7 @@ func (l *Log) Abandon() {
 		l.timer.Stop()
 	}
 	l.announce()
-	for l.flushing {
-		l.flushed.Wait()
-	}
+	l.awaitQuiet()
 	if l.writer != nil {
 		l.writer.Abandon()
 	}
@@ -360,20 +370,21 @@ func (l *Log) Abandon() {
 func (l *Log) Checkpoint() (recoveryPoint int64, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.failure == nil && l.writer != nil {
-		if l.snapshotDue() {
-			if err := l.flushAll(); err != nil {
-				return 0, err
-			}
-			if err := l.saveProducers(); err != nil {
-				return 0, err
-			}
-		}
-		if err := l.writer.SaveIndex(); err != nil {
+	if l.failure == nil && l.writer != nil && l.snapshotDue() {
+		if err := l.saveProducers(); err != nil {
 			return 0, err
 		}
 	}
-	return l.RecoveryPoint(), nil
+	for l.saving {
+		l.flushed.Wait()
+	}
+	point := l.RecoveryPoint()
+	if l.failure == nil && l.writer != nil {
+		if err := l.save(l.writer.IndexSaver()); err != nil {
+			return 0, err
+		}
+	}
+	return point, nil
 }
 
 // RecoveryPoint is what Checkpoint would return: an id before which everything is durable that there is. It is above the

@@ -73,17 +73,49 @@ func (l *Log) sequence(h record.Header, flush bool) (base int64, stored bool, er
 
 func (l *Log) snapshotPath(end int64) string { return segment.Path(l.dir, end) + snapshotSuffix }
 
-// saveProducers writes a snapshot and deletes those that are one too many. Everything appended must be flushed.
+// saveProducers writes a snapshot of what is known at the call, when all that it tells of is flushed, and deletes those that
+// are one too many. The lock is held, but free while it is flushed, encoded and written.
 func (l *Log) saveProducers() error {
+	for l.saving {
+		l.flushed.Wait()
+	}
+	if l.failure != nil {
+		return l.failure
+	}
+	return l.writeSnapshot()
+}
+
+// save calls write, which writes files beside the log. The lock is held, but free meanwhile, except that nothing else is
+// saved and no segment ends (Log.saving).
+func (l *Log) save(write func() error) error {
+	l.saving = true
+	l.mu.Unlock()
+	err := write()
+	l.mu.Lock()
+	l.saving = false
+	l.flushed.Broadcast()
+	return err
+}
+
+// writeSnapshot is saveProducers for whoever knows that no other is being written.
+func (l *Log) writeSnapshot() error {
 	p, end := &l.producers, l.end.Load()
 	if n := len(p.snapshots); n > 0 && p.snapshots[n-1] == end {
 		return nil
 	}
 	p.state.Expire(time.Now().UnixMilli())
-	if err := vfs.WriteFileAtomic(l.env.FS, l.snapshotPath(end), producers.Append(nil, p.state.Entries())); err != nil {
+	view := p.state.View()
+	p.unsaved = false
+	err := l.save(func() error {
+		if err := l.flushAppended(); err != nil {
+			return err
+		}
+		return vfs.WriteFileAtomic(l.env.FS, l.snapshotPath(end), producers.Append(nil, view.Entries()))
+	})
+	if err != nil {
+		p.unsaved = true
 		return fmt.Errorf("snapshot of producers: %w", err)
 	}
-	p.unsaved = false
 	p.snapshots = append(p.snapshots, end)
 	for len(p.snapshots) > keptSnapshots {
 		l.dropSnapshot(p.snapshots[0]) // one that comes back after a crash goes at the next Open
@@ -119,11 +151,7 @@ func (l *Log) coverProducers(base int64) {
 	if n := len(p.snapshots); n > 0 && p.snapshots[n-1] >= base || n == 0 && p.state.Len() == 0 {
 		return
 	}
-	err := l.flushAll()
-	if err == nil {
-		err = l.saveProducers()
-	}
-	if err != nil {
+	if err := l.saveProducers(); err != nil {
 		l.logger.Warn("producers of deleted segments are known to this process alone", "dir", l.dir, "reason", err)
 	}
 }

@@ -28,7 +28,7 @@ func BenchmarkAppend(b *testing.B) {
 	b.ResetTimer()
 	for i := range b.N {
 		batch := Batch{Producer: int64(i) * 7919 % crowd, FirstID: int64(i)}
-		batch.Sequence = s.known[batch.Producer].next()
+		batch.Sequence = s.at(s.known[batch.Producer]).next()
 		if _, stored, err := s.Check(batch); stored || err != nil {
 			b.Fatal(stored, err)
 		}

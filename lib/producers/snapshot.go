@@ -1,6 +1,7 @@
 package producers
 
 import (
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -123,13 +124,23 @@ func Append(dst []byte, entries []Entry) []byte {
 }
 
 // Entries is all that is remembered, those producers first that have been silent longest.
-func (s *State) Entries() []Entry {
+func (s *State) Entries() []Entry { return View{s.chunks}.Entries() }
+
+// Entries is all that was remembered, those producers first that had been silent longest.
+func (v View) Entries() []Entry {
+	var all []*producer
 	n := 0
-	for _, p := range s.known {
-		n += max(int(p.count), 1)
+	for _, c := range v.chunks {
+		for i := range c.of {
+			if p := &c.of[i]; p.turn > 0 {
+				all = append(all, p)
+				n += max(int(p.count), 1)
+			}
+		}
 	}
+	slices.SortFunc(all, func(a, b *producer) int { return cmp.Compare(a.turn, b.turn) })
 	entries := make([]Entry, 0, n)
-	for p := s.ring.newer; p != &s.ring; p = p.newer {
+	for _, p := range all {
 		e := Entry{Producer: p.id, Epoch: p.epoch, CoordinatorEpoch: -1, TransactionFirst: -1}
 		if p.count == 0 {
 			e.LastSequence, e.LastID, e.Time = -1, -1, p.time()

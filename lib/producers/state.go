@@ -2,6 +2,7 @@ package producers
 
 import (
 	"math"
+	"slices"
 	"time"
 )
 
@@ -46,11 +47,10 @@ func after(sequence int32, n int64) int32 { return int32((int64(sequence) + n) &
 // behind is how many sequences lie in [from, to).
 func behind(from, to int32) int32 { return (to - from) & math.MaxInt32 }
 
-// producer is what is remembered of one. Those of a State are a ring in the order of their last batches.
+// producer is what is remembered of one.
 type producer struct {
 	id      int64
-	older   *producer
-	newer   *producer
+	turn    uint64       // rises with each batch of any producer; 0: nobody
 	batches [kept]stored // the last count ones, oldest first
 	run     int32        // how many sequences before the next one are known to be stored, without a gap; 2^30 at most
 	epoch   int16
@@ -82,18 +82,59 @@ func (p *producer) nextID() int64 {
 // time is when the producer has stored something.
 func (p *producer) time() int64 { return p.batches[max(p.count, 1)-1].time }
 
-// State is what a partition remembers. It is for one goroutine at a time.
+// State is what a partition remembers. It is for one goroutine at a time; a View of it is not.
 type State struct {
 	limits Limits
-	known  map[int64]*producer
-	ring   producer // ring.newer has been silent longest, ring.older spoke last
+	known  map[int64]int32 // slots
+	chunks []*chunk        // the producers, by slot
+	ring   []link          // by slot, in the order of their last batches; that of slot 0 joins the last to the first
+	free   []int32         // slots of nobody
+	turn   uint64          // of the last batch
+	view   uint64          // how many views have been taken
+}
+
+// link is a producer's place in the order. Slot 0's newer one has been silent longest, its older one spoke last.
+type link struct{ older, newer int32 }
+
+// chunkSize is how many producers are copied when one of them changes that a View shows.
+const chunkSize = 64
+
+// chunk holds the producers of some slots. It is shared with views, and may not be changed, when it was made before the
+// last of them.
+type chunk struct {
+	view uint64
+	of   [chunkSize]producer
 }
 
 // New returns a State that knows nobody.
 func New(limits Limits) *State {
-	s := &State{limits: limits.withDefaults(), known: make(map[int64]*producer)}
-	s.ring.older, s.ring.newer = &s.ring, &s.ring
-	return s
+	return &State{
+		limits: limits.withDefaults(), known: make(map[int64]int32), ring: make([]link, 1), chunks: []*chunk{new(chunk)},
+	}
+}
+
+// at is the producer of a slot, to be looked at.
+func (s *State) at(slot int32) *producer { return &s.chunks[slot/chunkSize].of[slot%chunkSize] }
+
+// own is the producer of a slot, to be changed.
+func (s *State) own(slot int32) *producer {
+	c := &s.chunks[slot/chunkSize]
+	if (*c).view != s.view {
+		copied := **c
+		copied.view = s.view
+		*c = &copied
+	}
+	return &(*c).of[slot%chunkSize]
+}
+
+// View is what a State remembers at one moment. It does not change with the State, and may be used in another goroutine.
+type View struct{ chunks []*chunk }
+
+// View costs some microseconds, whatever there is, and each change of the State somewhat more afterwards: 64 producers
+// are copied for the first one that changes.
+func (s *State) View() View {
+	s.view++
+	return View{slices.Clone(s.chunks)}
 }
 
 // SetLimits replaces the limits; they hold from the next Add and Expire on.
@@ -105,13 +146,14 @@ func (s *State) Len() int { return len(s.known) }
 // Check tells what is to be done with a batch: append it, when it is neither stored nor an error is returned; or answer
 // with the id of its first record, when it is one of the last batches. The error is a *SequenceError.
 func (s *State) Check(b Batch) (firstID int64, isStored bool, err error) {
-	p := s.known[b.Producer]
-	if p == nil {
+	slot, ok := s.known[b.Producer]
+	if !ok {
 		if b.Sequence != 0 {
 			return 0, false, &SequenceError{Batch: b, Err: ErrUnknown}
 		}
 		return 0, false, nil
 	}
+	p := s.at(slot)
 	refuse := func(err error) (int64, bool, error) {
 		return 0, false, &SequenceError{Batch: b, Epoch: p.epoch, Expected: p.next(), Before: p.nextID(), Err: err}
 	}
@@ -155,35 +197,60 @@ func (s *State) Add(b Batch) {
 
 // touch returns a producer as the one that spoke last. In another epoch it has stored nothing.
 func (s *State) touch(id int64, epoch int16) *producer {
-	p := s.known[id]
-	if p != nil {
-		p.unlink()
+	slot, ok := s.known[id]
+	if ok {
+		s.unlink(slot)
 	} else {
 		if len(s.known) >= s.limits.Producers {
-			s.forget(s.ring.newer)
+			s.forget(s.ring[0].newer)
 		}
-		p = &producer{id: id, epoch: epoch}
-		s.known[id] = p
+		slot = s.vacant()
+		s.known[id] = slot
 	}
-	if p.epoch != epoch {
+	p := s.own(slot)
+	if !ok || p.epoch != epoch {
 		*p = producer{id: id, epoch: epoch}
 	}
-	p.older, p.newer = s.ring.older, &s.ring
-	p.older.newer, p.newer.older = p, p
+	s.turn++
+	p.turn = s.turn
+	last := s.ring[0].older
+	s.ring[slot] = link{older: last}
+	s.ring[last].newer, s.ring[0].older = slot, slot
 	return p
 }
 
-func (p *producer) unlink() { p.older.newer, p.newer.older = p.newer, p.older }
+// vacant returns a slot of nobody.
+func (s *State) vacant() int32 {
+	if n := len(s.free); n > 0 {
+		slot := s.free[n-1]
+		s.free = s.free[:n-1]
+		return slot
+	}
+	slot := len(s.ring)
+	s.ring = append(s.ring, link{})
+	if slot/chunkSize == len(s.chunks) {
+		s.chunks = append(s.chunks, &chunk{view: s.view})
+	}
+	return int32(slot)
+}
 
-func (s *State) forget(p *producer) {
-	p.unlink()
+func (s *State) unlink(slot int32) {
+	l := s.ring[slot]
+	s.ring[l.older].newer, s.ring[l.newer].older = l.newer, l.older
+}
+
+func (s *State) forget(slot int32) {
+	s.unlink(slot)
+	p := s.own(slot)
 	delete(s.known, p.id)
+	*p = producer{}
+	s.free = append(s.free, slot)
 }
 
 // Expire forgets the producers that have stored nothing for too long; now is in ms since 1970. It returns how many.
 func (s *State) Expire(now int64) (gone int) {
-	for p := s.ring.newer; p != &s.ring && now-p.time() > s.limits.Expiry.Milliseconds(); p = s.ring.newer {
-		s.forget(p)
+	for slot := s.ring[0].newer; slot != 0 && now-s.at(slot).time() > s.limits.Expiry.Milliseconds(); slot = s.ring[0].newer {
+		s.forget(slot)
 		gone++
 	}
 	return gone

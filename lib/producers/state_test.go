@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
 )
 
 // one is a batch of producer 1 in epoch 3.
@@ -114,4 +115,40 @@ func TestBounds(t *testing.T) {
 	s.SetLimits(Limits{Expiry: time.Second})
 	s.Expire(50_000)
 	known()
+}
+
+// TestView: a view shows what was known when it was taken, whatever happens to the State afterwards, which does not notice.
+func TestView(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		limits := Limits{Producers: rapid.SampledFrom([]int{1, 10, chunkSize, 3 * chunkSize}).Draw(t, "producers"), Expiry: time.Second}
+		s, twin := New(limits), New(limits)
+		type taken struct {
+			View
+			want []Entry
+		}
+		var views []taken
+		for i := range rapid.Int64Range(1, 400).Draw(t, "steps") {
+			switch rapid.IntRange(0, 20).Draw(t, "step") {
+			case 0:
+				views = append(views, taken{s.View(), twin.Entries()})
+			case 1:
+				if a, b := s.Expire(i*10), twin.Expire(i*10); a != b {
+					t.Fatalf("%d have expired, without a view %d", a, b)
+				}
+			default:
+				b := Batch{Producer: rapid.Int64Range(0, 200).Draw(t, "producer"), Sequence: int32(i), FirstID: i, Time: i * 10}
+				s.Add(b)
+				twin.Add(b)
+			}
+		}
+		views = append(views, taken{s.View(), twin.Entries()})
+		for i, v := range views {
+			if diff := cmp.Diff(v.want, v.Entries()); diff != "" {
+				t.Fatalf("view %d of %d (-want +got):\n%s", i, len(views), diff)
+			}
+		}
+		if s.Len() != twin.Len() {
+			t.Fatalf("%d producers, want %d", s.Len(), twin.Len())
+		}
+	})
 }

@@ -88,15 +88,19 @@ func (w *Writer) publish() { w.written.Store(w.index.entries()) }
 // Sync makes what was appended durable.
 func (w *Writer) Sync() error { return w.file.Sync() }
 
-// SaveIndex writes the indexes as they are to their files, so that after a crash the log need not be read from its
-// start. What they point at must be durable.
-func (w *Writer) SaveIndex() error { return w.saveIndexes(w.index.entries()) }
+// IndexSaver returns a function that writes the indexes as they are at the call to their files, so that after a crash the
+// log need not be read from its start. What they point at must be durable then. It may run beside Append and Sync, but
+// must have ended before any other method is called.
+func (w *Writer) IndexSaver() func() error {
+	entries := w.index.entries()
+	return func() error { return w.saveIndexes(entries) }
+}
 
 // Conclude writes the indexes to their files as they must be before another segment follows. What was appended must be
 // durable. Appending may go on when none does follow.
 func (w *Writer) Conclude() error {
 	w.index.finish()
-	return w.SaveIndex()
+	return w.saveIndexes(w.index.entries())
 }
 
 // Seal ends the writing of a segment that is concluded: it becomes one like all others.
