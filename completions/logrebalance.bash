@@ -1,8 +1,24 @@
 # Completions of logrebalance for bash, written from its flags by 'make docs'.
 
+_logrebalance_topics()
+{
+    local name
+    while read -r name; do
+        [[ $name == "$cur"* && $name =~ ^[A-Za-z0-9._-]+$ ]] && COMPREPLY+=("$name")
+    done < <(command logtopic list --quiet --timeout 1s "${logtopic[@]}" 2>/dev/null </dev/null)
+}
+
+_logrebalance_groups()
+{
+    local name
+    while read -r name; do
+        [[ $name == "$cur"* && $name =~ ^[A-Za-z0-9._-]+$ ]] && COMPREPLY+=("$name")
+    done < <(command logrebalance list --quiet --timeout 1s "${logrebalance[@]}" 2>/dev/null </dev/null)
+}
+
 _logrebalance()
 {
-    local -a words=() broker=()
+    local -a words=() logtopic=() logrebalance=() # what they are asked with
     local word option= ended= command=
     local -i i operands=0
     COMPREPLY=()
@@ -28,9 +44,20 @@ _logrebalance()
             option=$word
             [[ $option == --* ]] || option=-${option: -1}
             i+=1
-            [[ $option == --broker ]] || [[ $option == -b ]] && broker+=(--broker "${words[i]}")
+            case $option in
+                --broker|-b)
+                    logtopic+=(--broker "${words[i]}")
+                    logrebalance+=(--broker "${words[i]}")
+                    ;;
+                --zookeeper)
+                    logrebalance+=(--zookeeper "${words[i]}")
+                    ;;
+            esac
         elif [[ $word == --broker=* ]]; then
-            broker+=("$word")
+            logtopic+=("$word")
+            logrebalance+=("$word")
+        elif [[ $word == --zookeeper=* ]]; then
+            logrebalance+=("$word")
         fi
     done
     if ((i < ${#words[@]})); then
@@ -42,6 +69,9 @@ _logrebalance()
     fi
 
     case $option in
+        --topic)
+            _logrebalance_topics
+            ;;
         --strategy)
             mapfile -t COMPREPLY < <(compgen -W 'range sticky' -- "$cur")
             ;;
@@ -108,49 +138,49 @@ _logrebalance()
                     status)
                         case $operands in
                             1)
-                                :
+                                _logrebalance_groups
                                 ;;
                         esac
                         ;;
                     plan)
                         case $operands in
                             1)
-                                :
+                                _logrebalance_groups
                                 ;;
                         esac
                         ;;
                     trigger)
                         case $operands in
                             1)
-                                :
+                                _logrebalance_groups
                                 ;;
                         esac
                         ;;
                     verify)
                         case $operands in
                             1)
-                                :
+                                _logrebalance_groups
                                 ;;
                         esac
                         ;;
                     reset)
                         case $operands in
                             1)
-                                :
+                                _logrebalance_groups
                                 ;;
                         esac
                         ;;
                     export)
                         case $operands in
                             1)
-                                :
+                                _logrebalance_groups
                                 ;;
                         esac
                         ;;
                     import)
                         case $operands in
                             1)
-                                :
+                                _logrebalance_groups
                                 ;;
                             2)
                                 compopt -o filenames 2>/dev/null
@@ -161,13 +191,16 @@ _logrebalance()
                     check)
                         case $operands in
                             1)
-                                :
+                                _logrebalance_groups
                                 ;;
                         esac
                         ;;
                     evict)
                         case $operands in
-                            *)
+                            1)
+                                _logrebalance_groups
+                                ;;
+                            2)
                                 :
                                 ;;
                         esac
@@ -175,7 +208,7 @@ _logrebalance()
                     delete)
                         case $operands in
                             1)
-                                :
+                                _logrebalance_groups
                                 ;;
                         esac
                         ;;

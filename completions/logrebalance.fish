@@ -1,5 +1,15 @@
 # Completions of logrebalance for fish, written from its flags by 'make docs'.
 
+function __logrebalance_topics
+    command -q logtopic
+    and command logtopic list --quiet --timeout 1s 2>/dev/null </dev/null | string match -r '^[A-Za-z0-9._-]+$'
+end
+
+function __logrebalance_groups
+    command -q logrebalance
+    and command logrebalance list --quiet --timeout 1s 2>/dev/null </dev/null | string match -r '^[A-Za-z0-9._-]+$'
+end
+
 complete -c logrebalance -f
 complete -c logrebalance -n __fish_use_subcommand -a list -d 'All groups, with their kind, members and topics; with --quiet only their names.'
 complete -c logrebalance -n __fish_use_subcommand -a status -d 'The members of a group, and each partition: owner, committed offset, log, lag.'
@@ -20,17 +30,22 @@ complete -c logrebalance -l verbose -s v -d 'say more on stderr'
 complete -c logrebalance -l quiet -s q -d 'say only what went wrong'
 complete -c logrebalance -l help -s h -d 'show this help and exit'
 complete -c logrebalance -l version -d 'show the version and exit'
-complete -c logrebalance -n '__fish_seen_subcommand_from status' -l topic -x -d 'only this topic, or partitions of it, TOPIC[:P,...]; repeatable'
+complete -c logrebalance -n '__fish_seen_subcommand_from status' -a '(__logrebalance_groups)'
+complete -c logrebalance -n '__fish_seen_subcommand_from status' -l topic -x -a '(__logrebalance_topics)' -d 'only this topic, or partitions of it, TOPIC[:P,...]; repeatable'
 complete -c logrebalance -n '__fish_seen_subcommand_from status' -l all -d 'every partition, also where they are more than fit on a screen'
 complete -c logrebalance -n '__fish_seen_subcommand_from status' -l watch -d 'show it again and again, until interrupted'
 complete -c logrebalance -n '__fish_seen_subcommand_from status' -l interval -x -d 'with --watch, how often'
-complete -c logrebalance -n '__fish_seen_subcommand_from plan' -l topic -x -d 'only this topic, or partitions of it, TOPIC[:P,...]; repeatable'
+complete -c logrebalance -n '__fish_seen_subcommand_from plan' -a '(__logrebalance_groups)'
+complete -c logrebalance -n '__fish_seen_subcommand_from plan' -l topic -x -a '(__logrebalance_topics)' -d 'only this topic, or partitions of it, TOPIC[:P,...]; repeatable'
 complete -c logrebalance -n '__fish_seen_subcommand_from plan' -l all -d 'every partition, also where they are more than fit on a screen'
 complete -c logrebalance -n '__fish_seen_subcommand_from plan' -l members -x -d 'as if the members were NAME,...; repeatable'
 complete -c logrebalance -n '__fish_seen_subcommand_from plan' -l strategy -x -a 'range sticky' -d 'as if the members assigned by it: range, sticky'
-complete -c logrebalance -n '__fish_seen_subcommand_from verify' -l topic -x -d 'only this topic, or partitions of it, TOPIC[:P,...]; repeatable'
+complete -c logrebalance -n '__fish_seen_subcommand_from trigger' -a '(__logrebalance_groups)'
+complete -c logrebalance -n '__fish_seen_subcommand_from verify' -a '(__logrebalance_groups)'
+complete -c logrebalance -n '__fish_seen_subcommand_from verify' -l topic -x -a '(__logrebalance_topics)' -d 'only this topic, or partitions of it, TOPIC[:P,...]; repeatable'
 complete -c logrebalance -n '__fish_seen_subcommand_from verify' -l wait -x -d 'wait so long for it to become true'
-complete -c logrebalance -n '__fish_seen_subcommand_from reset' -l topic -x -d 'only this topic, or partitions of it, TOPIC[:P,...]; repeatable'
+complete -c logrebalance -n '__fish_seen_subcommand_from reset' -a '(__logrebalance_groups)'
+complete -c logrebalance -n '__fish_seen_subcommand_from reset' -l topic -x -a '(__logrebalance_topics)' -d 'only this topic, or partitions of it, TOPIC[:P,...]; repeatable'
 complete -c logrebalance -n '__fish_seen_subcommand_from reset' -l all-topics -d 'all topics of the group'
 complete -c logrebalance -n '__fish_seen_subcommand_from reset' -l to -x -a 'earliest latest' -d 'to OFFSET: earliest, latest, an id, @TIME or -DURATION ago'
 complete -c logrebalance -n '__fish_seen_subcommand_from reset' -l shift -x -d 'by so many ids, [+|-]N, which are bytes'
@@ -40,18 +55,23 @@ complete -c logrebalance -n '__fish_seen_subcommand_from reset' -l all -d 'every
 complete -c logrebalance -n '__fish_seen_subcommand_from reset' -l wait-empty -x -d 'wait so long for the members to leave'
 complete -c logrebalance -n '__fish_seen_subcommand_from reset' -l live -d 'also while there are members: they go on from the new offsets at once'
 complete -c logrebalance -n '__fish_seen_subcommand_from reset' -l undo-file -r -F -d 'write the old offsets to FILE first, for import; what it held goes to FILE~'
-complete -c logrebalance -n '__fish_seen_subcommand_from export' -l topic -x -d 'only this topic, or partitions of it, TOPIC[:P,...]; repeatable'
+complete -c logrebalance -n '__fish_seen_subcommand_from export' -a '(__logrebalance_groups)'
+complete -c logrebalance -n '__fish_seen_subcommand_from export' -l topic -x -a '(__logrebalance_topics)' -d 'only this topic, or partitions of it, TOPIC[:P,...]; repeatable'
+complete -c logrebalance -n '__fish_seen_subcommand_from import' -a '(__logrebalance_groups)'
 complete -c logrebalance -n '__fish_seen_subcommand_from import' -F
-complete -c logrebalance -n '__fish_seen_subcommand_from import' -l topic -x -d 'only this topic, or partitions of it, TOPIC[:P,...]; repeatable'
+complete -c logrebalance -n '__fish_seen_subcommand_from import' -l topic -x -a '(__logrebalance_topics)' -d 'only this topic, or partitions of it, TOPIC[:P,...]; repeatable'
 complete -c logrebalance -n '__fish_seen_subcommand_from import' -l execute -d 'do it'
 complete -c logrebalance -n '__fish_seen_subcommand_from import' -l all -d 'every partition, also where they are more than fit on a screen'
 complete -c logrebalance -n '__fish_seen_subcommand_from import' -l wait-empty -x -d 'wait so long for the members to leave'
 complete -c logrebalance -n '__fish_seen_subcommand_from import' -l live -d 'also while there are members: they go on from the new offsets at once'
 complete -c logrebalance -n '__fish_seen_subcommand_from import' -l undo-file -r -F -d 'write the old offsets to FILE first, for import; what it held goes to FILE~'
-complete -c logrebalance -n '__fish_seen_subcommand_from check' -l topic -x -d 'only this topic, or partitions of it, TOPIC[:P,...]; repeatable'
+complete -c logrebalance -n '__fish_seen_subcommand_from check' -a '(__logrebalance_groups)'
+complete -c logrebalance -n '__fish_seen_subcommand_from check' -l topic -x -a '(__logrebalance_topics)' -d 'only this topic, or partitions of it, TOPIC[:P,...]; repeatable'
 complete -c logrebalance -n '__fish_seen_subcommand_from check' -l warning -s w -x -d 'warn when the lag is above SIZE'
 complete -c logrebalance -n '__fish_seen_subcommand_from check' -l critical -s c -x -d 'critical when the lag is above SIZE'
 complete -c logrebalance -n '__fish_seen_subcommand_from check' -l records -d 'count the records that are behind, by reading them, instead of bytes'
 complete -c logrebalance -n '__fish_seen_subcommand_from check' -l batch -d 'a group that is behind without members is between two runs of a job'
+complete -c logrebalance -n '__fish_seen_subcommand_from evict' -a '(__logrebalance_groups)'
 complete -c logrebalance -n '__fish_seen_subcommand_from evict' -l execute -d 'do it'
+complete -c logrebalance -n '__fish_seen_subcommand_from delete' -a '(__logrebalance_groups)'
 complete -c logrebalance -n '__fish_seen_subcommand_from delete' -l execute -d 'do it'

@@ -2,7 +2,7 @@
 
 _logsegdump()
 {
-    local -a words=() broker=()
+    local -a words=()
     local word option= ended= command=
     local -i i operands=0
     COMPREPLY=()
@@ -28,9 +28,6 @@ _logsegdump()
             option=$word
             [[ $option == --* ]] || option=-${option: -1}
             i+=1
-            [[ $option == --broker ]] || [[ $option == -b ]] && broker+=(--broker "${words[i]}")
-        elif [[ $word == --broker=* ]]; then
-            broker+=("$word")
         fi
     done
     if ((i < ${#words[@]})); then

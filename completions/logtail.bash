@@ -2,15 +2,15 @@
 
 _logtail_topics()
 {
-    local topic
-    while read -r topic; do
-        [[ $topic == "$cur"* && $topic =~ ^[A-Za-z0-9._-]+$ ]] && COMPREPLY+=("$topic")
-    done < <(command logtopic list --quiet --timeout 1s "${broker[@]}" 2>/dev/null </dev/null)
+    local name
+    while read -r name; do
+        [[ $name == "$cur"* && $name =~ ^[A-Za-z0-9._-]+$ ]] && COMPREPLY+=("$name")
+    done < <(command logtopic list --quiet --timeout 1s "${logtopic[@]}" 2>/dev/null </dev/null)
 }
 
 _logtail()
 {
-    local -a words=() broker=()
+    local -a words=() logtopic=() logrebalance=() # what they are asked with
     local word option= ended= command=
     local -i i operands=0
     COMPREPLY=()
@@ -36,9 +36,20 @@ _logtail()
             option=$word
             [[ $option == --* ]] || option=-${option: -1}
             i+=1
-            [[ $option == --broker ]] || [[ $option == -b ]] && broker+=(--broker "${words[i]}")
+            case $option in
+                --broker|-b)
+                    logtopic+=(--broker "${words[i]}")
+                    logrebalance+=(--broker "${words[i]}")
+                    ;;
+                --zookeeper)
+                    logrebalance+=(--zookeeper "${words[i]}")
+                    ;;
+            esac
         elif [[ $word == --broker=* ]]; then
-            broker+=("$word")
+            logtopic+=("$word")
+            logrebalance+=("$word")
+        elif [[ $word == --zookeeper=* ]]; then
+            logrebalance+=("$word")
         fi
     done
     if ((i < ${#words[@]})); then

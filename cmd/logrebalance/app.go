@@ -47,7 +47,7 @@ func newTool() *cli.Tool { return (&options{open: open}).tool() }
 
 func (o *options) tool() *cli.Tool {
 	o.interval = 2 * time.Second
-	group := []cli.Operand{cli.OtherOperand}
+	group := []cli.Operand{cli.GroupOperand}
 	return &cli.Tool{
 		Name: "logrebalance", Usage: "Show consumer groups, and move what they have committed.",
 		Synopsis: []string{"[OPTION]... COMMAND [GROUP]..."},
@@ -89,7 +89,7 @@ func (o *options) tool() *cli.Tool {
 				Synopsis: []string{"[OPTION]... GROUP"}, Operands: group, MinArgs: 1, MaxArgs: 1, Run: o.with(registryOnly, o.export),
 				Flags: []ucli.Flag{o.topicFlag()}},
 			{Name: "import", Usage: "Set the offsets of a group to what a file says; without --execute say what would be done.",
-				Synopsis: []string{"[OPTION]... GROUP FILE"}, Operands: []cli.Operand{cli.OtherOperand, cli.FileOperand}, MinArgs: 2, MaxArgs: 2,
+				Synopsis: []string{"[OPTION]... GROUP FILE"}, Operands: []cli.Operand{cli.GroupOperand, cli.FileOperand}, MinArgs: 2, MaxArgs: 2,
 				Run: o.with(needsBroker, o.importFile), Flags: append([]ucli.Flag{o.topicFlag()}, o.changeFlags()...)},
 			{Name: "check", Usage: "Tell a monitor how far a group is behind: one line, and exit status 0, 1, 2 or 3.",
 				Synopsis: []string{"[OPTION]... GROUP"}, Operands: group, MinArgs: 1, MaxArgs: 1, Run: o.monitored(o.check), Exits: checkExits,
@@ -99,7 +99,7 @@ func (o *options) tool() *cli.Tool {
 					&ucli.BoolFlag{Name: "records", Destination: &o.records, Usage: "count the records that are behind, by reading them, instead of bytes"},
 					&ucli.BoolFlag{Name: "batch", Destination: &o.batch, Usage: "a group that is behind without members is between two runs of a job"}}},
 			{Name: "evict", Usage: "Take a stuck member out of its group; without --execute say what would be done.",
-				Synopsis: []string{"[OPTION]... GROUP MEMBER"}, Operands: group, MinArgs: 2, MaxArgs: 2, Run: o.with(registryOnly, o.evict),
+				Synopsis: []string{"[OPTION]... GROUP MEMBER"}, Operands: []cli.Operand{cli.GroupOperand, cli.OtherOperand}, MinArgs: 2, MaxArgs: 2, Run: o.with(registryOnly, o.evict),
 				Flags: []ucli.Flag{o.executeFlag()}},
 			{Name: "delete", Usage: "Delete a group without members, with its offsets; without --execute say what would be done.",
 				Synopsis: []string{"[OPTION]... GROUP"}, Operands: group, MinArgs: 1, MaxArgs: 1, Run: o.with(registryOnly, o.delete),

@@ -8,8 +8,8 @@ import (
 // Completion returns the completion script of a tool for "bash", "zsh" or "fish"; another shell panics.
 //
 // The scripts are static: they know flags, fixed values and which values are files, and never run the tool. Topics are
-// asked from logtopic list, silently and for at most a second, and only names that are legal topic names are offered:
-// nothing that came over the network is evaluated.
+// asked from logtopic list and groups from logrebalance list, silently and for at most a second, and only names of letters,
+// digits and ._- are offered, as the names of topics are: nothing that came over the network is evaluated.
 func Completion(t *Tool, shell string) string {
 	switch shell {
 	case "bash":
@@ -51,11 +51,42 @@ func (t *Tool) operand(n int) (Operand, bool) {
 	return t.Operands[min(n, len(t.Operands)-1)], true
 }
 
+// takes reports whether an operand of the tool or of one of its commands, or the value of an option, is of that kind.
 func (t *Tool) takes(kind Operand) bool {
-	if slices.Contains(t.Operands, kind) {
-		return true
+	for _, s := range t.scopes() {
+		if slices.Contains(s.tool.Operands, kind) || slices.ContainsFunc(s.options, func(o *option) bool { return o.asked == kind }) {
+			return true
+		}
 	}
-	return slices.ContainsFunc(t.Commands, func(c *Tool) bool { return c.takes(kind) })
+	return false
+}
+
+// asked are the kinds of names that a broker is asked for, what their functions are called, and who asks.
+var asked = []struct {
+	kind       Operand
+	name, asks string
+}{
+	{TopicOperand, "topics", "logtopic"},
+	{GroupOperand, "groups", "logrebalance"},
+}
+
+// askedName is what the function for a kind of names is called, or empty.
+func askedName(kind Operand) string {
+	for _, a := range asked {
+		if a.kind == kind {
+			return a.name
+		}
+	}
+	return ""
+}
+
+// askers writes the functions that the tool needs, of a template with NAME, KIND and ASKS.
+func (t *Tool) askers(b *strings.Builder, template string) {
+	for _, a := range asked {
+		if t.takes(a.kind) {
+			b.WriteString(strings.NewReplacer("NAME", t.Name, "KIND", a.name, "ASKS", a.asks).Replace(template))
+		}
+	}
 }
 
 // valued returns the options of all scopes that take values; of two with the same name the first counts.

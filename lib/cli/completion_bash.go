@@ -12,10 +12,12 @@ func bashCompletion(t *Tool) string {
 	values := valued(scopes)
 	var b strings.Builder
 	b.WriteString(completionIntro(t, "bash"))
-	if t.takes(TopicOperand) {
-		b.WriteString(strings.ReplaceAll(bashTopics, "NAME", t.Name))
+	t.askers(&b, bashAsker)
+	arrays, collect := "", ""
+	if t.takes(TopicOperand) || t.takes(GroupOperand) {
+		arrays, collect = " logtopic=() logrebalance=() # what they are asked with", bashCollect
 	}
-	walk := strings.NewReplacer("NAME", t.Name, "VALUED", bashValued(scopes, values))
+	walk := strings.NewReplacer("NAME", t.Name, "VALUED", bashValued(scopes, values), "ARRAYS", arrays, "COLLECT", collect)
 	b.WriteString(walk.Replace(bashWalk))
 	bashValues(&b, t, values)
 	bashOperands(&b, t, scopes)
@@ -23,20 +25,20 @@ func bashCompletion(t *Tool) string {
 	return b.String()
 }
 
-const bashTopics = `
-_NAME_topics()
+const bashAsker = `
+_NAME_KIND()
 {
-    local topic
-    while read -r topic; do
-        [[ $topic == "$cur"* && $topic =~ ^[A-Za-z0-9._-]+$ ]] && COMPREPLY+=("$topic")
-    done < <(command logtopic list --quiet --timeout 1s "${broker[@]}" 2>/dev/null </dev/null)
+    local name
+    while read -r name; do
+        [[ $name == "$cur"* && $name =~ ^[A-Za-z0-9._-]+$ ]] && COMPREPLY+=("$name")
+    done < <(command ASKS list --quiet --timeout 1s "${ASKS[@]}" 2>/dev/null </dev/null)
 }
 `
 
 const bashWalk = `
 _NAME()
 {
-    local -a words=() broker=()
+    local -a words=()ARRAYS
     local word option= ended= command=
     local -i i operands=0
     COMPREPLY=()
@@ -62,10 +64,7 @@ _NAME()
             option=$word
             [[ $option == --* ]] || option=-${option: -1}
             i+=1
-            [[ $option == --broker ]] || [[ $option == -b ]] && broker+=(--broker "${words[i]}")
-        elif [[ $word == --broker=* ]]; then
-            broker+=("$word")
-        fi
+COLLECT        fi
     done
     if ((i < ${#words[@]})); then
         option=
@@ -74,6 +73,22 @@ _NAME()
             cur=${cur#*=}
         fi
     fi
+`
+
+const bashCollect = `            case $option in
+                --broker|-b)
+                    logtopic+=(--broker "${words[i]}")
+                    logrebalance+=(--broker "${words[i]}")
+                    ;;
+                --zookeeper)
+                    logrebalance+=(--zookeeper "${words[i]}")
+                    ;;
+            esac
+        elif [[ $word == --broker=* ]]; then
+            logtopic+=("$word")
+            logrebalance+=("$word")
+        elif [[ $word == --zookeeper=* ]]; then
+            logrebalance+=("$word")
 `
 
 const bashEnd = `
@@ -129,6 +144,8 @@ func bashValues(b *strings.Builder, t *Tool, values []*option) {
 			reply = bashWords(o.choices)
 		case o.files != noFile:
 			reply = bashFiles(o.files == directory)
+		case o.asked != OtherOperand:
+			reply = "_" + t.Name + "_" + askedName(o.asked) + "\n"
 		default:
 			continue
 		}
@@ -190,8 +207,8 @@ func bashOperandKinds(t, command *Tool, skip int) string {
 	for i := range n {
 		reply := ":\n"
 		switch kind, _ := command.operand(i); kind {
-		case TopicOperand:
-			reply = "_" + t.Name + "_topics\n"
+		case TopicOperand, GroupOperand:
+			reply = "_" + t.Name + "_" + askedName(kind) + "\n"
 		case FileOperand, DirOperand:
 			reply = bashFiles(kind == DirOperand)
 		}

@@ -9,9 +9,7 @@ import (
 func fishCompletion(t *Tool) string {
 	var b strings.Builder
 	b.WriteString(completionIntro(t, "fish"))
-	if t.takes(TopicOperand) {
-		b.WriteString(strings.ReplaceAll(fishTopics, "NAME", t.Name))
-	}
+	t.askers(&b, fishAsker)
 	fmt.Fprintf(&b, "\ncomplete -c %s -f\n", t.Name)
 	for _, s := range t.scopes() {
 		condition := ""
@@ -31,10 +29,10 @@ func fishCompletion(t *Tool) string {
 	return b.String()
 }
 
-const fishTopics = `
-function __NAME_topics
-    command -q logtopic
-    and command logtopic list --quiet --timeout 1s 2>/dev/null </dev/null | string match -r '^[A-Za-z0-9._-]+$'
+const fishAsker = `
+function __NAME_KIND
+    command -q ASKS
+    and command ASKS list --quiet --timeout 1s 2>/dev/null </dev/null | string match -r '^[A-Za-z0-9._-]+$'
 end
 `
 
@@ -52,8 +50,8 @@ func fishOperands(b *strings.Builder, t, command *Tool, condition string) {
 			where = []string{" -n __fish_is_first_token", " -n 'not __fish_is_first_token'"}[min(i, 1)]
 		}
 		switch kind {
-		case TopicOperand:
-			fmt.Fprintf(b, "complete -c %s%s -a '(__%s_topics)'\n", t.Name, where, t.Name)
+		case TopicOperand, GroupOperand:
+			fmt.Fprintf(b, "complete -c %s%s -a '(__%s_%s)'\n", t.Name, where, t.Name, askedName(kind))
 		case FileOperand:
 			fmt.Fprintf(b, "complete -c %s%s -F\n", t.Name, where)
 		case DirOperand:
@@ -73,6 +71,8 @@ func fishOption(b *strings.Builder, t *Tool, o *option, condition string) {
 	}
 	switch {
 	case !o.takesValue():
+	case o.asked != OtherOperand:
+		fmt.Fprintf(b, " -x -a '(__%s_%s)'", t.Name, askedName(o.asked))
 	case len(o.choices) > 0:
 		fmt.Fprintf(b, " -x -a %s", fishQuote(strings.Join(o.choices, " ")))
 	case o.files == directory:

@@ -10,9 +10,7 @@ func zshCompletion(t *Tool) string {
 	scopes := t.scopes()
 	var b strings.Builder
 	fmt.Fprintf(&b, "#compdef %s\n%s", t.Name, completionIntro(t, "zsh"))
-	if t.takes(TopicOperand) {
-		b.WriteString(strings.ReplaceAll(zshTopics, "NAME", t.Name))
-	}
+	t.askers(&b, zshAsker)
 	fmt.Fprintf(&b, "\n_%s() {\n", t.Name)
 	if len(t.Commands) == 0 {
 		b.WriteString("    _arguments -s -S")
@@ -26,11 +24,15 @@ func zshCompletion(t *Tool) string {
 	return b.String()
 }
 
-const zshTopics = `
-_NAME_topics() {
-    local -a topics
-    topics=(${(f)"$(command logtopic list --quiet --timeout 1s ${opt_args[--broker]:+--broker=${opt_args[--broker]}} 2>/dev/null </dev/null)"})
-    compadd -- ${(M)topics:#[A-Za-z0-9._-]##}
+const zshAsker = `
+_NAME_KIND() {
+    local -a asked names
+    local broker=${opt_args[--broker]:-${opt_args[-b]}}
+    [[ -n $broker ]] && asked+=(--broker=$broker)
+    [[ ASKS == logrebalance && -n ${opt_args[--zookeeper]} ]] && asked+=(--zookeeper=${opt_args[--zookeeper]})
+    names=(${(f)"$(command ASKS list --quiet --timeout 1s $asked 2>/dev/null </dev/null)"})
+    setopt localoptions extendedglob
+    compadd -- ${(M)names:#[A-Za-z0-9._-]##}
 }
 `
 
@@ -85,14 +87,16 @@ func zshSpecs(b *strings.Builder, t *Tool, options []*option, pad int) {
 		}
 		text := "[" + zshText(o.usage) + "]"
 		if o.takesValue() {
-			text += ":" + zshText(o.placeholder) + ":" + zshAction(o)
+			text += ":" + zshText(o.placeholder) + ":" + zshAction(t, o)
 		}
 		b.WriteString(between + prefix + spelling + quote(text))
 	}
 }
 
-func zshAction(o *option) string {
+func zshAction(t *Tool, o *option) string {
 	switch {
+	case o.asked != OtherOperand:
+		return "_" + t.Name + "_" + askedName(o.asked)
 	case len(o.choices) > 0:
 		return "(" + strings.Join(o.choices, " ") + ")"
 	case o.files == directory:
@@ -115,7 +119,7 @@ func zshOperands(b *strings.Builder, t, command *Tool, pad int) {
 			position = "*"
 		}
 		action := map[Operand]string{
-			OtherOperand: "operand: ", TopicOperand: "topic:_" + t.Name + "_topics", FileOperand: "file:_files", DirOperand: "directory:_files -/",
+			OtherOperand: "operand: ", TopicOperand: "topic:_" + t.Name + "_topics", GroupOperand: "group:_" + t.Name + "_groups", FileOperand: "file:_files", DirOperand: "directory:_files -/",
 		}[kind]
 		b.WriteString(" \\\n" + strings.Repeat(" ", pad) + quote(position+":"+action))
 	}

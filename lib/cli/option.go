@@ -20,7 +20,8 @@ type option struct {
 	choices     []string
 	hidden      bool
 	files       fileKind
-	repeatable  bool // each further value is added to those before
+	asked       Operand // TopicOperand or GroupOperand: its values are names that a broker knows
+	repeatable  bool    // each further value is added to those before
 
 	flag    ucli.Flag     // nil for help and version
 	current func() string // value in force, as print-config shows it
@@ -158,6 +159,10 @@ func (o *option) describe(name string, aliases []string, usage, placeholder stri
 		o.files = directory
 	case strings.Contains(o.placeholder, "FILE"), strings.Contains(o.placeholder, "PATH"):
 		o.files = anyFile
+	case strings.HasPrefix(o.placeholder, "TOPIC"):
+		o.asked = TopicOperand
+	case o.placeholder == "GROUP":
+		o.asked = GroupOperand
 	}
 }
 

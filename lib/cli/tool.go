@@ -46,6 +46,7 @@ type Operand int
 const (
 	OtherOperand Operand = iota
 	TopicOperand
+	GroupOperand
 	FileOperand
 	DirOperand
 )

@@ -252,6 +252,7 @@ func TestBashWords(t *testing.T) {
 		t.Skip("SKIPPED: bash is not installed")
 	}
 	s := &shellRun{t: t, shell: "bash", path: bash, tool: "plain", bin: t.TempDir()}
+	s.dir = s.bin
 	s.file = filepath.Join(s.bin, "plain.bash")
 	for _, file := range []string{s.file, filepath.Join(s.bin, "data.txt")} {
 		if err := os.WriteFile(file, []byte(cli.Completion(newPlain(), "bash")), 0o644); err != nil {

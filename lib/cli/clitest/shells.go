@@ -12,15 +12,15 @@ import (
 	"logkit/lib/cli"
 )
 
-// run asks a real shell what it would complete, and compares with the flags. PATH holds a logtopic that knows two topics
-// and one name that must never be offered; then it holds none, and nothing may be said.
+// run asks a real shell what it would complete, and compares with the flags. PATH holds a logtopic and a logrebalance
+// that know some names, and some that must never be offered; then it holds none, and nothing may be said.
 func run(t *testing.T, shell, file string, tool *cli.Tool) {
 	t.Helper()
 	path, err := exec.LookPath(shell)
 	if err != nil {
 		t.Skipf("SKIPPED: %s is not installed: %s is not run", shell, file)
 	}
-	s := &shellRun{t: t, shell: shell, path: path, file: file, tool: tool.Name, bin: t.TempDir()}
+	s := &shellRun{t: t, shell: shell, path: path, file: file, tool: tool.Name, bin: t.TempDir(), dir: t.TempDir()}
 	docs := tool.Describe()
 	for _, doc := range docs {
 		flags := docs[0].Flags
@@ -51,13 +51,48 @@ func run(t *testing.T, shell, file string, tool *cli.Tool) {
 		}
 		s.expect(commands, "")
 	}
-	if len(tool.Operands) > 0 && tool.Operands[0] == cli.TopicOperand {
-		s.stub()
-		s.expect([]string{"clicks", "views"}, "")
-		if err := os.Remove(filepath.Join(s.bin, "logtopic")); err != nil {
+	s.stub()
+	s.names(tool, []string{"clicks", "views"}, []string{"mailer"})
+	for _, program := range []string{"logtopic", "logrebalance"} {
+		if err := os.Remove(filepath.Join(s.bin, program)); err != nil {
 			t.Fatal(err)
 		}
-		s.expect(nil, "")
+	}
+	s.names(tool, nil, nil)
+}
+
+// names completes operands and values that are names of topics or groups, of which these are all.
+func (s *shellRun) names(tool *cli.Tool, topics, groups []string) {
+	s.t.Helper()
+	if s.shell == "zsh" {
+		s.zshNames("topics", topics)
+		s.zshNames("groups", groups)
+		return
+	}
+	names := map[cli.Operand][]string{cli.TopicOperand: topics, cli.GroupOperand: groups}
+	for _, c := range append([]*cli.Tool{tool}, tool.Commands...) {
+		var line []string
+		if c != tool {
+			line = []string{c.Name}
+		}
+		if len(c.Operands) > 0 && (c.Operands[0] == cli.TopicOperand || c.Operands[0] == cli.GroupOperand) {
+			s.expect(names[c.Operands[0]], append(line, "")...)
+		}
+	}
+	for _, doc := range tool.Describe() {
+		var line []string
+		if doc.Name != "" {
+			line = []string{doc.Name}
+		}
+		for _, f := range doc.Flags {
+			option := append(slices.Clone(line), "--"+f.Names[0], "")
+			switch {
+			case strings.HasPrefix(f.Placeholder, "TOPIC"):
+				s.expect(topics, option...)
+			case f.Placeholder == "GROUP":
+				s.expect(groups, option...)
+			}
+		}
 	}
 }
 
@@ -65,12 +100,16 @@ type shellRun struct {
 	t                       *testing.T
 	shell, path, file, tool string
 	bin                     string // PATH of the shell
+	dir                     string // where it works
 }
 
+// stub makes a logtopic and a logrebalance, which know names that may be offered and some that may not.
 func (s *shellRun) stub() {
-	const script = "#!/bin/sh\n" + `printf '%s\n' clicks views '$(>evaluated)' ''` + "\n"
-	if err := os.WriteFile(filepath.Join(s.bin, "logtopic"), []byte(script), 0o755); err != nil {
-		s.t.Fatal(err)
+	for program, names := range map[string]string{"logtopic": "clicks views", "logrebalance": "mailer"} {
+		script := "#!/bin/sh\nprintf '%s\\n' " + names + " '$(>evaluated)' 'a b' ''\n"
+		if err := os.WriteFile(filepath.Join(s.bin, program), []byte(script), 0o755); err != nil {
+			s.t.Fatal(err)
+		}
 	}
 }
 
@@ -88,17 +127,23 @@ func (s *shellRun) expectLine(want []string, line string, words ...string) {
 	if s.shell == "zsh" && len(want) > 0 && !strings.HasPrefix(want[0], "--") {
 		return // only the specifications of options are looked at: see zsh
 	}
+	s.compare(want, fmt.Sprintf("completing %q", words), script)
+}
+
+// compare runs a script in the shell, which prints what it completes.
+func (s *shellRun) compare(want []string, what, script string) {
+	s.t.Helper()
 	args := map[string][]string{
 		"bash": {"--norc", "--noprofile", "-c"}, "zsh": {"-f", "-c"}, "fish": {"--no-config", "-c"},
 	}[s.shell]
 	cmd := exec.Command(s.path, append(args, script)...)
-	cmd.Dir = s.bin
+	cmd.Dir = s.dir
 	cmd.Env = []string{"PATH=" + s.bin, "HOME=" + s.bin, "LC_ALL=C"}
 	var stderr strings.Builder
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
 	if err != nil || stderr.Len() > 0 {
-		s.t.Fatalf("%s, completing %q: %v\n%s", s.shell, words, err, stderr.String())
+		s.t.Fatalf("%s, %s: %v\n%s", s.shell, what, err, stderr.String())
 	}
 	var got []string
 	for line := range strings.Lines(string(out)) {
@@ -109,9 +154,9 @@ func (s *shellRun) expectLine(want []string, line string, words ...string) {
 	slices.Sort(want)
 	got = slices.Compact(got) // zsh shows the options of the tool once more with those of a command
 	if !slices.Equal(got, want) {
-		s.t.Errorf("%s, completing %q:\ngot  %q\nwant %q", s.shell, words, got, want)
+		s.t.Errorf("%s, %s:\ngot  %q\nwant %q", s.shell, what, got, want)
 	}
-	if _, err := os.Stat(filepath.Join(s.bin, "evaluated")); err == nil {
+	if _, err := os.Stat(filepath.Join(s.dir, "evaluated")); err == nil {
 		s.t.Fatalf("%s: the name of a topic was evaluated", s.shell)
 	}
 }
@@ -150,6 +195,19 @@ _arguments() {
 		return ":"
 	}
 	return fmt.Sprintf("%swords=(%s); () { source %s }", show, strings.Join(words, " "), s.absolute())
+}
+
+// zshNames calls the function for a kind of names, if there is one, where compadd would take what it offers.
+func (s *shellRun) zshNames(kind string, want []string) {
+	s.t.Helper()
+	function := "_" + s.tool + "_" + kind
+	text, err := os.ReadFile(s.file)
+	if err != nil || !strings.Contains(string(text), function+"()") {
+		return
+	}
+	script := fmt.Sprintf(`_arguments() { : }; compadd() { shift; (($#)) && print -rl -- "$@"; return 0 }; typeset -A opt_args; () { source %s }; %s`,
+		s.absolute(), function)
+	s.compare(slices.Clone(want), kind, script)
 }
 
 func (s *shellRun) fish(line string, _ []string) string {
