@@ -57,10 +57,15 @@ var pages = map[string]page{
 	}},
 	"logrebalance.8": {
 		zookeeper: true,
-		prepare:   `seq 100 | logcat clicks; logtail -g mailer clicks; logrebalance export mailer > mailer.undo`,
+		prepare: `seq 100 | logcat clicks
+echo '{"group":"mailer","topic":"clicks","partition":0,"offset":0}' | logrebalance -q import mailer - --execute`,
 		examples: map[string]example{
-			"logrebalance status --watch":   {until: "grep -q clicks out"},
-			"logrebalance export mailer | ": {replace: []string{"-b other:9092 ", ""}},
+			"logrebalance status --watch":    {until: "grep -q clicks out"},
+			"logrebalance reset mailer":      {talks: true},
+			"logrebalance import mailer":     {talks: true, out: "(?m)^clicks +0 +100 +0$"},
+			"logrebalance export mailer | ":  {talks: true, replace: []string{"-b other:9092 ", ""}},
+			"logrebalance plan mailer":       {talks: true, out: "(?m)^clicks +0 +- +a +moves$"},
+			"logrebalance status mailer --j": {out: "(?m)^100\tclicks\t0$"},
 		},
 	},
 	"logsegdump.1": {
