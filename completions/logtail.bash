@@ -32,7 +32,7 @@ _logtail()
             ((operands++ == 0)) && command=$word
         elif [[ $word == -- ]]; then
             ended=1
-        elif [[ $word =~ ^(--broker|--timeout|--lines|--offset|--until|--partition|--count|--idle|--cursor|--format|--key-delimiter|--delimiter|-[fFe0qvh]*[bnopcKd])$ ]]; then
+        elif [[ $word =~ ^(--broker|--zookeeper|--timeout|--lines|--offset|--until|--partition|--count|--idle|--cursor|--group|--from|--confirm|--strategy|--session-timeout|--format|--key-delimiter|--delimiter|-[fFe0qvh]*[bnopcgKd])$ ]]; then
             option=$word
             [[ $option == --* ]] || option=-${option: -1}
             i+=1
@@ -71,10 +71,20 @@ _logtail()
             compopt -o filenames 2>/dev/null
             mapfile -t COMPREPLY < <(compgen -f -- "$cur")
             ;;
+        --from)
+            mapfile -t COMPREPLY < <(compgen -W 'earliest latest' -- "$cur")
+            ;;
+        --confirm)
+            compopt -o filenames 2>/dev/null
+            mapfile -t COMPREPLY < <(compgen -f -- "$cur")
+            ;;
+        --strategy)
+            mapfile -t COMPREPLY < <(compgen -W 'range sticky' -- "$cur")
+            ;;
         ?*) ;;
         *)
             if [[ ! $ended && $cur == -* ]]; then
-                mapfile -t COMPREPLY < <(compgen -W '--broker -b --timeout --lines -n --offset -o --until --follow -f --retry -F --exit-at-end -e --partition -p --count -c --idle --cursor --format --json --key-delimiter -K --delimiter -d --null -0 --raw --no-headers -q --headers -v --verbose --quiet --help -h --version' -- "$cur")
+                mapfile -t COMPREPLY < <(compgen -W '--broker -b --zookeeper --timeout --lines -n --offset -o --until --follow -f --retry -F --exit-at-end -e --partition -p --count -c --idle --cursor --group -g --from --confirm --strategy --session-timeout --format --json --key-delimiter -K --delimiter -d --null -0 --raw --no-headers -q --headers -v --verbose --quiet --help -h --version' -- "$cur")
             else
                 case $operands in
                     *)

@@ -2,13 +2,16 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	ucli "github.com/urfave/cli/v2"
 
+	"logkit/lib/assign"
 	"logkit/lib/cli"
 	"logkit/lib/client"
 	"logkit/lib/format"
+	"logkit/lib/registry"
 )
 
 // options are the flags.
@@ -26,6 +29,13 @@ type options struct {
 	count      int64
 	idle       cli.Duration
 	cursor     string
+
+	group          groupName
+	from           origin
+	confirm        string
+	strategy       string
+	zookeeper      cli.ZooKeeper
+	sessionTimeout cli.Duration
 
 	format       format.TemplateFlag
 	json         bool
@@ -64,7 +74,7 @@ func (d *delimiter) Set(value string) error {
 const defaultLines = 10
 
 func newTool() *cli.Tool {
-	o := &options{lines: lines{Lines: cli.Lines{N: defaultLines}}, delimiter: delimiter{Escaped: "\n"}}
+	o := &options{from: "earliest", strategy: string(assign.Range), sessionTimeout: cli.Duration(registry.DefaultSessionTimeout), lines: lines{Lines: cli.Lines{N: defaultLines}}, delimiter: delimiter{Escaped: "\n"}}
 	return &cli.Tool{
 		Name:     "logtail",
 		Usage:    "the messages of topics to standard output",
@@ -74,7 +84,7 @@ func newTool() *cli.Tool {
 		MaxArgs:  -1,
 		Flags:    o.flags(),
 		Description: "Prints the last 10 messages of each TOPIC, merged by time over its partitions. Without -f it ends at the end as it was at the start, " +
-			"however busy the producers are.\n\n" +
+			"however busy the producers are. With -g several processes share what there is, and go on where their group has got to.\n\n" +
 			"OFFSET is earliest, latest, an id, @TIME or -DURATION (ago). Nothing is created by reading.",
 		Run: o.run,
 	}
@@ -82,7 +92,7 @@ func newTool() *cli.Tool {
 
 func (o *options) flags() []ucli.Flag {
 	return []ucli.Flag{
-		cli.BrokerFlag(&o.brokers), cli.TimeoutFlag(&o.timeout),
+		cli.BrokerFlag(&o.brokers), cli.ZooKeeperFlag(&o.zookeeper), cli.TimeoutFlag(&o.timeout),
 		&ucli.GenericFlag{Name: "lines", Aliases: []string{"n"}, Value: &o.lines, Usage: "the last `N` messages; +N: from the N-th retained one on"},
 		&ucli.GenericFlag{Name: "offset", Aliases: []string{"o"}, Value: &o.offset, Usage: "start at `OFFSET` instead, in each partition"},
 		&ucli.GenericFlag{Name: "until", Value: &o.until, Usage: "end before `OFFSET`, in each partition"},
@@ -93,6 +103,11 @@ func (o *options) flags() []ucli.Flag {
 		&ucli.GenericFlag{Name: "count", Aliases: []string{"c"}, Value: cli.Number(&o.count, 1, 1<<62), DefaultText: "no limit", Usage: "end after `N` messages"},
 		&ucli.GenericFlag{Name: "idle", Value: &o.idle, DefaultText: "never", Usage: "end when nothing came for so long"},
 		&ucli.PathFlag{Name: "cursor", Destination: &o.cursor, Usage: "start from, and keep, the position in `FILE`"},
+		&ucli.GenericFlag{Name: "group", Aliases: []string{"g"}, Value: &o.group, Usage: "as a member of group `G`, which shares the partitions and keeps the position"},
+		&ucli.GenericFlag{Name: "from", Value: &o.from, Usage: "with -g, where to start when the group has no position"},
+		&ucli.PathFlag{Name: "confirm", Destination: &o.confirm, Usage: "with -g, commit only positions that are read back from `FILE`, a FIFO"},
+		&ucli.GenericFlag{Name: "strategy", Value: cli.Enum(&o.strategy, assign.Strategies()...), Usage: "with -g, how the members share the partitions"},
+		&ucli.GenericFlag{Name: "session-timeout", Value: &o.sessionTimeout, Usage: "with -g, how long a member may be silent before others take over"},
 		&ucli.GenericFlag{Name: "format", Value: &o.format, DefaultText: "the value and a newline", Usage: "print what `STR` says: %t %p %o %k %K %s %S %h %T %%, and escapes"},
 		cli.JSONFlag(&o.json, "print each message as a JSON object on a line"),
 		&ucli.GenericFlag{Name: "key-delimiter", Aliases: []string{"K"}, Value: &o.keyDelimiter, Usage: "print the key and `STR` before the value"},
@@ -124,6 +139,16 @@ func (o *options) check() error {
 		{o.lines.given && o.cursor != "", "--lines and --cursor exclude each other"},
 		{styles > 1, "--format, --json and --raw exclude each other"},
 		{o.null && o.delimiter.given, "--null and --delimiter exclude each other"},
+		{o.group == "" && o.confirm != "", "--confirm needs --group"},
+		{o.group == "" && o.from != "earliest", "--from needs --group: --offset says where to start without one"},
+		{o.group == "" && o.strategy != string(assign.Range), "--strategy needs --group"},
+		{o.group == "" && time.Duration(o.sessionTimeout) != registry.DefaultSessionTimeout, "--session-timeout needs --group"},
+		{o.group != "" && (o.lines.given || o.offset.IsSet()), "--group excludes --lines and --offset: it starts where the group is, see --from"},
+		{o.group != "" && o.until.IsSet(), "--group excludes --until"},
+		{o.group != "" && o.partitions != nil, "--group excludes --partition: the members share them all"},
+		{o.group != "" && o.cursor != "", "--group excludes --cursor: the group keeps the position"},
+		{time.Duration(o.sessionTimeout) < minSession || time.Duration(o.sessionTimeout) > maxSession,
+			fmt.Sprintf("--session-timeout %s: allowed are %v to %v, which every ZooKeeper grants", o.sessionTimeout.String(), minSession, maxSession)},
 		{o.raw && (o.null || o.delimiter.given), "--raw excludes --delimiter and --null"},
 		{shaped && (o.json || o.format.Template != nil), "--format and --json exclude --delimiter, --null and --key-delimiter"},
 		{o.headers && o.noHeaders, "--headers and --no-headers exclude each other"},
@@ -136,6 +161,12 @@ func (o *options) check() error {
 	}
 	return nil
 }
+
+// Bounds of a session timeout that a ZooKeeper with a tick of 2 s, as all have, grants as it stands.
+const (
+	minSession = 4 * time.Second
+	maxSession = 40 * time.Second
+)
 
 func (o *options) following() bool { return o.follow || o.retry }
 
@@ -160,5 +191,8 @@ func (o *options) run(ctx context.Context, env *cli.Env, args []string) error {
 		return err
 	}
 	defer c.Close()
+	if o.group != "" {
+		return newShare(o, env, c).run(ctx, args)
+	}
 	return newTail(o, env, c).run(ctx, args)
 }

@@ -27,7 +27,17 @@ type output struct {
 func (o *output) full() bool { return o.limit > 0 && o.printed >= o.limit }
 
 // print adds one message. The record's bytes are not kept.
+// A buffer that is full is written.
 func (o *output) print(topic string, partition int32, rec *record.Record) error {
+	o.add(topic, partition, rec)
+	if len(o.buf) >= outputBytes {
+		return o.flush()
+	}
+	return nil
+}
+
+// add puts a message into the buffer.
+func (o *output) add(topic string, partition int32, rec *record.Record) {
 	if o.headers && topic != o.last {
 		if o.last != "" {
 			o.buf = append(o.buf, '\n')
@@ -38,11 +48,18 @@ func (o *output) print(topic string, partition int32, rec *record.Record) error 
 	o.message.Topic, o.message.Partition, o.message.Record = topic, partition, *rec
 	o.buf = o.printer.Append(o.buf, &o.message)
 	o.printed++
-	if len(o.buf) >= outputBytes {
-		return o.flush()
-	}
-	return nil
 }
+
+// point is what an output has come to.
+type point struct {
+	printed int64
+	last    string
+}
+
+func (o *output) point() point { return point{o.printed, o.last} }
+
+// forget empties the buffer, into which everything since the point was put.
+func (o *output) forget(p point) { o.printed, o.last, o.buf = p.printed, p.last, o.buf[:0] }
 
 // records prints a list, up to the limit.
 func (o *output) records(list []client.Record) error {

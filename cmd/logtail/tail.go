@@ -30,8 +30,8 @@ type tail struct {
 	open   int      // places that are being read
 	absent []string // topics to wait for
 
-	failed  bool        // something could not be read, and was told
-	damaged bool        // so was a damaged batch
+	failed  atomic.Bool // something could not be read, and was told
+	damaged atomic.Bool // so was a damaged batch
 	outage  atomic.Bool // a broker is away
 }
 
@@ -56,7 +56,7 @@ func newTail(o *options, env *cli.Env, c *client.Client) *tail {
 
 func (t *tail) run(ctx context.Context, topics []string) error {
 	topics = unique(topics)
-	t.out.headers = t.o.headers || len(topics) > 1 && !t.o.noHeaders && !t.o.json && !t.o.raw && t.o.format.Template == nil
+	t.titles(topics)
 	if t.o.cursor != "" {
 		var err error
 		if t.cursor, err = openCursor(t.o.cursor); err != nil {
@@ -72,6 +72,11 @@ func (t *tail) run(ctx context.Context, topics []string) error {
 		t.reader.Add(p.Span)
 	}
 	return t.result(ctx, t.stream(ctx))
+}
+
+// titles says whether messages of another topic than the last one's get a line before them.
+func (t *tail) titles(topics []string) {
+	t.out.headers = t.o.headers || len(topics) > 1 && !t.o.noHeaders && !t.o.json && !t.o.raw && t.o.format.Template == nil
 }
 
 // begin finds the topics and where to start in each, and prints the last messages where those are wanted.
@@ -292,12 +297,12 @@ func (t *tail) told(err error) {
 
 // fail tells of something that could not be read, where the rest can.
 func (t *tail) fail(err error) {
-	t.failed = true
+	t.failed.Store(true)
 	t.env.Say("%v", err)
 }
 
 func (t *tail) damage(err error) {
-	t.damaged = true
+	t.damaged.Store(true)
 	t.env.Say("%v", err)
 }
 
@@ -322,10 +327,10 @@ func (t *tail) result(ctx context.Context, err error) error {
 	if t.o.verbose {
 		t.env.Say("%d messages", t.out.printed)
 	}
-	if t.damaged {
+	if t.damaged.Load() {
 		errs = append(errs, cli.WithCode(cli.ExitDamaged, cli.ErrReported))
 	}
-	if t.failed {
+	if t.failed.Load() {
 		errs = append(errs, cli.WithCode(cli.ExitFailed, cli.ErrReported))
 	}
 	return errors.Join(errs...)

@@ -1,0 +1,254 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"logkit/lib/assign"
+	"logkit/lib/cli"
+	"logkit/lib/client"
+	"logkit/lib/consumer"
+	"logkit/lib/registry"
+)
+
+// share is a run of the tool as a member of a group.
+type share struct {
+	*tail
+	member  *consumer.Member
+	session *registry.Session
+	confirm *confirmations // nil without --confirm
+	at      point          // of the output, as it was written
+}
+
+func newShare(o *options, env *cli.Env, c *client.Client) *share {
+	return &share{tail: newTail(o, env, c)}
+}
+
+// patience of the end: INT and TERM are obeyed within two seconds, whoever does not read what is printed.
+const (
+	writePatience = 800 * time.Millisecond
+	leavePatience = time.Second
+)
+
+func (s *share) run(ctx context.Context, topics []string) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	topics = unique(topics)
+	s.titles(topics)
+	if err := s.join(ctx, topics, cancel); err != nil {
+		return s.result(ctx, err)
+	}
+	printed := make(chan error, 1)
+	go func() { printed <- s.print(ctx) }()
+	var err error
+	select {
+	case err = <-printed:
+	case <-ctx.Done():
+		select {
+		case err = <-printed:
+		case <-time.After(writePatience): // it is written to somebody who does not read: what is in that write comes again
+			s.leave(ctx)
+			return context.Cause(ctx)
+		}
+	}
+	return s.result(ctx, errors.Join(err, s.leave(ctx)))
+}
+
+// join begins to be a member. What goes wrong with that is told by print.
+func (s *share) join(ctx context.Context, topics []string, fail func(error)) error {
+	if s.o.confirm != "" {
+		var err error
+		if s.confirm, err = openConfirmations(s.o.confirm); err != nil {
+			return err
+		}
+	}
+	session, err := s.c.DialZooKeeper(ctx, client.ZooKeeper{
+		Servers: s.o.zookeeper.Servers, Chroot: s.o.zookeeper.Chroot, SessionTimeout: time.Duration(s.o.sessionTimeout),
+	})
+	if err != nil {
+		return err
+	}
+	s.session = session
+	s.member, err = consumer.Join(ctx, consumer.Options{
+		Session: session, Source: consumer.FromClient(s.c), Group: string(s.o.group), Topics: topics,
+		Strategy: assign.Strategy(s.o.strategy), Latest: s.o.from == "latest", Follow: s.o.following(), Wait: s.o.retry,
+		Confirm: s.confirm != nil, Patience: s.o.timeout, Told: s.event,
+		Reader: client.ReaderOptions{Outage: s.told},
+	})
+	if err != nil {
+		return err
+	}
+	if s.confirm != nil {
+		s.confirm.begin(s.member.Confirm, fail)
+	}
+	return nil
+}
+
+// print prints what comes, until there is nothing more to come.
+func (s *share) print(ctx context.Context) error {
+	for !s.out.full() {
+		b, err := s.next(ctx)
+		switch {
+		case err == nil:
+			err = s.printBatch(ctx, b)
+		case errors.Is(err, io.EOF), errors.Is(err, errIdle):
+			return s.confirmed(ctx)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return s.confirmed(ctx)
+}
+
+var errIdle = errors.New("nothing came")
+
+// next waits for a batch, or, with --idle, for nothing.
+func (s *share) next(ctx context.Context) (*consumer.Batch, error) {
+	waiting, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	if s.o.idle > 0 {
+		idle := time.AfterFunc(time.Duration(s.o.idle), func() { cancel(s.idled()) })
+		defer idle.Stop()
+	}
+	b, err := s.member.Next(waiting)
+	if errors.Is(err, consumer.ErrEvicted) {
+		err = fmt.Errorf("group %q: %w", s.o.group, err)
+	}
+	return b, err
+}
+
+// idled is what a silence means: a broker that is away is silent, too.
+func (s *share) idled() error {
+	if s.outage.Load() {
+		return fmt.Errorf("%w for %v", client.ErrUnavailable, s.o.idle.String())
+	}
+	return errIdle
+}
+
+// confirmed waits until all that was printed is confirmed. Whoever reads may go away instead, which ctx tells.
+func (s *share) confirmed(ctx context.Context) error {
+	if s.confirm == nil {
+		return nil
+	}
+	return s.member.Confirmed(ctx)
+}
+
+// printBatch prints the messages of a batch. They go out in writes of their own, so that what is to be committed is known, and
+// what is another member's meanwhile stays unwritten.
+func (s *share) printBatch(ctx context.Context, b *consumer.Batch) error {
+	for _, d := range b.Damage {
+		s.damage(d)
+	}
+	next := b.From
+	for _, batch := range b.Batches {
+		err := s.it.Reset(batch)
+		if err == nil && s.it.Header().Attributes.Control() {
+			continue
+		}
+		for err == nil && s.it.Next(&s.rec) {
+			if s.rec.Offset < next || s.rec.Offset >= b.End {
+				continue
+			}
+			s.out.add(b.Topic, b.Partition, &s.rec)
+			next = s.rec.Offset + 1
+			if s.out.full() || len(s.out.buf) >= outputBytes {
+				if going, err := s.deliver(ctx, b, next); !going {
+					return err
+				}
+			}
+		}
+		if err == nil {
+			err = s.it.Err()
+		}
+		if err != nil {
+			s.damage(&client.DamageError{Topic: b.Topic, Partition: b.Partition, Offset: max(next, s.it.Header().BaseOffset), Err: err})
+			next = max(next, s.it.Header().LastOffset()+1)
+		}
+	}
+	_, err := s.deliver(ctx, b, next)
+	return err
+}
+
+// deliver writes what is in the buffer. It returns false when no more of the batch is to be printed.
+func (s *share) deliver(ctx context.Context, b *consumer.Batch, next int64) (going bool, err error) {
+	if next == b.From {
+		return true, nil
+	}
+	err = b.Deliver(ctx, next, s.out.flush)
+	if err == nil {
+		s.at = s.out.point()
+		return !s.out.full(), nil
+	}
+	s.out.forget(s.at)
+	if errors.Is(err, consumer.ErrRevoked) {
+		err = nil
+	}
+	return false, err
+}
+
+// leave commits what was printed, and lets the others have the partitions.
+func (s *share) leave(ctx context.Context) error {
+	if s.member == nil {
+		return nil
+	}
+	limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), leavePatience)
+	defer cancel()
+	if s.confirm != nil && ctx.Err() != nil && !errors.Is(context.Cause(ctx), cli.ErrStdoutClosed) {
+		short, done := context.WithTimeout(limited, leavePatience/2)
+		s.member.Confirmed(short)
+		done()
+	}
+	err := s.member.Close(limited)
+	if s.confirm != nil {
+		s.confirm.close()
+	}
+	s.session.Close()
+	if errors.Is(err, consumer.ErrUncommitted) {
+		return fmt.Errorf("group %q: %w", s.o.group, consumer.ErrUncommitted)
+	}
+	return nil // others take over when the session ends
+}
+
+// event tells a person what happens to the member.
+func (s *share) event(e consumer.Event) {
+	loud := s.o.following() && !s.o.quiet
+	where := fmt.Sprintf("topic %q: partition %d", e.Topic, e.Partition)
+	switch e.Kind {
+	case consumer.OutOfRange:
+		s.fail(fmt.Errorf("%w: going on at %d, messages may have been lost", e.Err, e.Offset))
+	case consumer.Reset:
+		if !s.o.quiet {
+			s.env.Say("%s: reset to offset %d", where, e.Offset)
+		}
+	case consumer.Away:
+		s.outage.Store(true)
+		if loud {
+			s.env.Say("zookeeper: connection lost; nothing is printed before it is back")
+		}
+	case consumer.Back:
+		s.outage.Store(false)
+		if loud {
+			s.env.Say("zookeeper reachable again")
+		}
+	case consumer.Trouble:
+		if loud {
+			s.env.Say("%v; trying again", e.Err)
+		}
+	case consumer.Claimed, consumer.Released:
+		if s.o.verbose {
+			s.env.Say("%s: %s at offset %d", where, map[consumer.Kind]string{consumer.Claimed: "taken", consumer.Released: "given up"}[e.Kind], e.Offset)
+		}
+	case consumer.Lost:
+		if s.o.verbose {
+			s.env.Say("%s: lost at offset %d, what was printed last comes again: %v", where, e.Offset, e.Err)
+		}
+	case consumer.Retried:
+		if s.o.verbose {
+			s.env.Say("group %q: %v; trying again", s.o.group, e.Err)
+		}
+	}
+}
