@@ -318,3 +318,41 @@ func TestCannotKeep(t *testing.T) {
 		}
 	}
 }
+
+// TestUnreadableTail: what the disk cannot read above the recovery point is not cut, and what is before it is served; below
+// the recovery point the log is not opened.
+func TestUnreadableTail(t *testing.T) {
+	d := newDamaged(t)
+	first, _ := record.ParseHeader(d.batches[len(d.want)-1])
+	served := 0
+	for n := 1; n < 20; n++ {
+		for _, point := range []int64{0, first.LastOffset() + 1, d.high} {
+			d.lay(t)
+			d.fsys.Fail(crashfs.OpRead, d.name, n, syscall.EIO)
+			files := segment.NewFiles(d.fsys, 8)
+			env := &segment.Env{FS: d.fsys, Files: files, Logger: slog.New(slog.NewTextHandler(&d.said, nil)), IndexInterval: 150}
+			l, err := Open(env, damagedDir, Options{}, Checkpoint{RecoveryPoint: point})
+			if err != nil && !errors.Is(err, syscall.EIO) {
+				t.Fatal(err)
+			}
+			if err == nil {
+				if errors.Is(l.Err(), syscall.EIO) {
+					served++
+					if got := readAll(t, l); len(got) > len(d.want) || len(got) < len(d.want)-1 || !same(got, d.want[:len(got)]) {
+						t.Errorf("read %d fails: %d batches are served, want %d", n, len(got), len(d.want))
+					}
+				}
+				l.Close()
+			}
+			files.Close()
+			d.fsys = d.fsys.Crash(crashfs.ProcessCrash, 1) // one that does not fail
+			left, err := vfs.ReadFile(d.fsys, filepath.Join(damagedDir, d.name), 1<<20)
+			if kept := d.kept(t); err != nil || !bytes.Equal(left, d.data) && len(kept) != 1 {
+				t.Fatalf("read %d fails, recovery point %d: %d bytes left of %d, %d files kept: %v", n, point, len(left), len(d.data), len(kept), err)
+			}
+		}
+	}
+	if served == 0 {
+		t.Error("no log with an unreadable tail was served")
+	}
+}

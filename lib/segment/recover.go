@@ -95,8 +95,10 @@ func (w *Writer) recover(recoveryPoint int64) (Recovery, error) {
 			}
 			continue
 		case err == io.EOF:
-		case !errors.As(err, &corrupt):
+		case !errors.As(err, &corrupt) && r.End < recoveryPoint:
 			return r, err
+		case !errors.As(err, &corrupt):
+			r.Cut, r.Cause, r.Uncut = size-k.pos, err, err // what the disk cannot read now may be intact
 		case r.End < recoveryPoint:
 			if last, ok := k.claim(); ok && last < recoveryPoint {
 				r.Claimed = last + 1
@@ -116,7 +118,9 @@ func (w *Writer) recover(recoveryPoint int64) (Recovery, error) {
 	w.size = size - r.Cut
 	if r.Cut > 0 {
 		w.rest = &uncut{end: size}
-		r.Kept, r.Uncut = w.cutRest()
+		if r.Uncut == nil {
+			r.Kept, r.Uncut = w.cutRest()
+		}
 	}
 	return r, w.settle()
 }
