@@ -175,11 +175,14 @@ func (l *Log) loadProducers(clean bool) error {
 			from = last
 			break
 		}
+		if mayPass(err) {
+			return err
+		}
 		l.logger.Error("snapshot of producers is not used", "file", l.snapshotPath(last), "reason", err)
 		l.dropSnapshot(last)
 	}
 	if from < end {
-		l.replayProducers(from, now)
+		return l.replayProducers(from, now)
 	}
 	return nil
 }
@@ -214,16 +217,21 @@ func (l *Log) readSnapshot(end int64) ([]producers.Entry, error) {
 	return producers.Decode(data)
 }
 
-// replayProducers adds the producers of the batches from an id on. What cannot be read is said, and left out.
-func (l *Log) replayProducers(from int64, now time.Time) {
+// replayProducers adds the producers of the batches from an id on. What cannot be read is said, and left out: then a batch
+// that is there can be stored once more. A lack of descriptors is not worth that.
+func (l *Log) replayProducers(from int64, now time.Time) error {
 	v := l.view.Load()
 	for i := v.segmentFor(from); i < len(v.segments); i++ {
 		limit, err := v.limit(i)
 		if err == nil && limit > 0 {
 			err = v.segments[i].Headers(from, limit, func(h record.Header) { l.producers.add(h, now) })
 		}
+		if mayPass(err) {
+			return err
+		}
 		if err != nil {
 			l.logger.Error("producers in this segment are not known", "segment", v.segments[i].LogPath(), "reason", err)
 		}
 	}
+	return nil
 }

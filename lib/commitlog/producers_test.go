@@ -250,3 +250,49 @@ func BenchmarkAppendOfProducers(b *testing.B) {
 		})
 	}
 }
+
+// TestProducersNeedDescriptors: a log whose producers cannot be read for want of a descriptor is not opened, lest what is
+// known of them be lost; the next try has them all.
+func TestProducersNeedDescriptors(t *testing.T) {
+	fsys := crashfs.New(1)
+	if err := fsys.MkdirAll("/log"); err != nil {
+		t.Fatal(err)
+	}
+	l, err := Open(newEnv(t, fsys), "/log", Options{}, Checkpoint{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	produce(t, l, 1, 0, 0, nil)
+	if _, err := l.Checkpoint(); err != nil {
+		t.Fatal(err)
+	}
+	produce(t, l, 2, 0, anyID, nil)
+	refused := 0
+	for n := 1; ; n++ {
+		next := fsys.Crash(crashfs.ProcessCrash, 1)
+		next.Fail(crashfs.OpOpenRead, "", n, syscall.EMFILE)
+		again, err := Open(newEnv(t, next), "/log", Options{}, Checkpoint{})
+		if err != nil {
+			if !vfs.IsNoDescriptor(err) {
+				t.Fatal(err)
+			}
+			refused++
+			if again, err = Open(newEnv(t, next), "/log", Options{}, Checkpoint{}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if known := again.producers.state.Len(); known != 2 {
+			t.Errorf("open %d fails: %d producers are known, want 2", n, known)
+		}
+		if _, err := again.Close(); err != nil {
+			t.Error(err)
+		}
+		if n > 8 {
+			break
+		}
+	}
+	if refused < 2 {
+		t.Errorf("%d times refused", refused)
+	}
+	l.Close()
+}
