@@ -42,7 +42,11 @@ type Repair struct {
 
 	plans map[string]*plan
 	order []*plan
+	run   []*Verdict // on damage without an intact batch in between, which may reach to the end
 }
+
+// maxRun bounds run: what is damaged before that many verdicts in a row is taken for damage in the middle.
+const maxRun = 1 << 16
 
 // plan is what is to be done about one log.
 type plan struct {
@@ -62,8 +66,8 @@ func (r *Repair) Path(path string) error {
 	if err != nil {
 		return err
 	}
-	r.plans, r.order = make(map[string]*plan), nil
-	say := r.Inspector.Verdict
+	r.plans, r.order, r.run = make(map[string]*plan), nil, nil
+	stays := r.Inspector.Verdict
 	in := r.Inspector
 	in.Visitor = Visitor{
 		Progress: r.Progress,
@@ -71,21 +75,13 @@ func (r *Repair) Path(path string) error {
 			if f.Kind == LogFile && f.Format != Format07 && f.Base >= 0 && f.Leftover == "" {
 				r.plan(f).gone = !r.exists(f.withSuffix(".index"))
 			}
-			return nil
+			return r.leave(f, stays)
 		},
 		Verdict: func(f *File, v *Verdict) error {
 			if !v.Kind.Damage() {
 				return nil
 			}
-			if r.takes(f, v) {
-				r.Repaired++
-				return nil
-			}
-			r.Left++
-			if say == nil {
-				return nil
-			}
-			return say(f, v)
+			return r.judge(f, v, stays)
 		},
 	}
 	if err := in.Path(path); err != nil {
@@ -114,25 +110,55 @@ func (r *Repair) plan(f *File) *plan {
 	return p
 }
 
-// takes tells whether a verdict is one that is repaired, and notes it.
-func (r *Repair) takes(f *File, v *Verdict) bool {
-	if f.Kind != LogFile || f.Leftover != "" {
-		return false
-	}
-	if v.File != f.Path {
+// judge notes what is to be done about a verdict, or that it stays.
+func (r *Repair) judge(f *File, v *Verdict, stays func(*File, *Verdict) error) error {
+	switch {
+	case f.Kind == LogFile && f.Leftover == "" && v.File != f.Path:
 		p := r.plan(f)
 		p.wrong = true
 		if p.index == nil {
 			p.index = v
 		}
-		return true
+		r.Repaired++
+		return nil
+	case f.Kind != LogFile || f.Leftover != "" || v.File != f.Path || !v.Kind.IsRange():
+		return r.stay(f, []*Verdict{v}, stays)
 	}
-	// What is over the limit may be a batch all the same.
-	if v.Kind.IsRange() && v.Kind != TooLarge && v.End == f.Size && (f.last || !f.InDir) {
-		r.plan(f).cut = v
-		return true
+	if n := len(r.run); n == maxRun || n > 0 && r.run[n-1].End != v.Position {
+		if err := r.leave(f, stays); err != nil {
+			return err
+		}
 	}
-	return false
+	r.run = append(r.run, v)
+	switch {
+	case v.Kind == TooLarge: // it may be a batch all the same
+		return r.leave(f, stays)
+	case v.End == f.Size && (f.last || !f.InDir):
+		r.plan(f).cut = r.run[0]
+		r.Repaired += len(r.run)
+		r.run = nil
+	}
+	return nil
+}
+
+// leave leaves the damage that has been seen last as it is.
+func (r *Repair) leave(f *File, stays func(*File, *Verdict) error) error {
+	run := r.run
+	r.run = nil
+	return r.stay(f, run, stays)
+}
+
+func (r *Repair) stay(f *File, verdicts []*Verdict, stays func(*File, *Verdict) error) error {
+	for _, v := range verdicts {
+		r.Left++
+		if stays == nil {
+			continue
+		}
+		if err := stays(f, v); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (r *Repair) carryOut(p *plan) error {

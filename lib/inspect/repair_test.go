@@ -72,6 +72,12 @@ func TestRepair(t *testing.T) {
 		{"no index", func(f map[string][]byte, s []int64) { delete(f, stem+".index") }, []string{stem + ".log: indexes built again from the log"}, nil, 200},
 		{"time index", func(f map[string][]byte, s []int64) { f[stem+".timeindex"] = []byte("x") }, []string{stem + ".log: indexes built again from the log"}, nil, 200},
 		{"in the middle, which stays", func(f map[string][]byte, s []int64) { f[stem+".log"][s[50]+70] ^= 1 }, nil, []Kind{BadCRC}, 199},
+		{"the last two batches", func(f map[string][]byte, s []int64) { f[stem+".log"][s[198]+70] ^= 1; f[stem+".log"][s[199]+70] ^= 1 },
+			[]string{stem + ".log: cut at 22211: 200 bytes off", stem + ".log: indexes built again from the log"}, nil, 198},
+		{"the last batch and a torn one", func(f map[string][]byte, s []int64) {
+			f[stem+".log"] = append(f[stem+".log"], f[stem+".log"][:30]...)
+			f[stem+".log"][s[199]+70] ^= 1
+		}, []string{stem + ".log: cut at 22298: 143 bytes off", stem + ".log: indexes built again from the log"}, nil, 199},
 		{"in the middle and at the end", func(f map[string][]byte, s []int64) {
 			f[stem+".log"][s[50]+70] ^= 1
 			f[stem+".log"] = f[stem+".log"][:s[199]+9]
