@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+
+	"github.com/twmb/franz-go/pkg/kerr"
 
 	"logkit/lib/cli"
 	"logkit/lib/client"
@@ -87,13 +90,23 @@ func (r *row) Cells() []string {
 		cli.Known(r.SizeBytes), cli.Known(r.Segments), configText(r.Config)}
 }
 
-// describe looks at every partition of a topic.
+// describe looks at every partition of a topic. A leader that goes while it is asked is none: it looks once more.
 func (s *session) describe(ctx context.Context, name string) ([]*row, error) {
 	t, err := s.Topic(ctx, name, false)
 	if err != nil {
 		return nil, err
 	}
-	config, err := s.Settings(ctx, name)
+	rows, err := s.describePartitions(ctx, t)
+	if errors.Is(err, kerr.LeaderNotAvailable) || errors.Is(err, client.ErrUnavailable) {
+		if now, lookUpErr := s.Topic(ctx, name, false); lookUpErr == nil && !slices.Equal(now.Partitions, t.Partitions) {
+			return s.describePartitions(ctx, now)
+		}
+	}
+	return rows, err
+}
+
+func (s *session) describePartitions(ctx context.Context, t client.Topic) ([]*row, error) {
+	config, err := s.Settings(ctx, t.Name)
 	if err != nil {
 		return nil, err
 	}
@@ -112,13 +125,13 @@ func (s *session) describe(ctx context.Context, name string) ([]*row, error) {
 		if len(led) == 0 {
 			break
 		}
-		if marks[at], err = s.Offsets(ctx, name, led, at); err != nil {
+		if marks[at], err = s.Offsets(ctx, t.Name, led, at); err != nil {
 			return nil, err
 		}
 	}
 	rows := make([]*row, len(t.Partitions))
 	for i, p := range t.Partitions {
-		r := &row{Topic: name, Partition: p.ID, Config: config}
+		r := &row{Topic: t.Name, Partition: p.ID, Config: config}
 		if p.Leader >= 0 {
 			r.Leader = &p.Leader
 		}

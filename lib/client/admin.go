@@ -135,13 +135,19 @@ type Size struct {
 // int32. Kafka's protocol has no such field.
 const segmentsTag = 0x6c6b
 
-// Sizes returns what the partitions of a topic take on disk. A partition of which the brokers do not tell is missing.
+// Sizes returns what the partitions of a topic take on disk. A partition without a leader, or of which the brokers
+// do not tell, is missing.
 func (c *Client) Sizes(ctx context.Context, t Topic) (map[int32]Size, error) {
 	req := kmsg.NewPtrDescribeLogDirsRequest()
 	wanted := kmsg.NewDescribeLogDirsRequestTopic()
 	wanted.Topic = t.Name
 	for _, p := range t.Partitions {
-		wanted.Partitions = append(wanted.Partitions, p.ID)
+		if p.Leader >= 0 {
+			wanted.Partitions = append(wanted.Partitions, p.ID)
+		}
+	}
+	if len(wanted.Partitions) == 0 {
+		return nil, nil
 	}
 	req.Topics = append(req.Topics, wanted)
 	leaders := make(map[int32]Size)

@@ -34,6 +34,20 @@ type UnavailableError struct {
 func (e *UnavailableError) Error() string   { return fmt.Sprintf("broker %s: %v", e.Addr, e.Err) }
 func (e *UnavailableError) Unwrap() []error { return []error{ErrUnavailable, e.Err} }
 
+// NoLeaderError names partitions whose broker is not there. It matches ErrUnavailable.
+type NoLeaderError struct {
+	Topic      string
+	Partitions []int32
+}
+
+func (e *NoLeaderError) Error() string {
+	if len(e.Partitions) == 1 {
+		return fmt.Sprintf("topic %q: partition %d: no leader, its broker is not there", e.Topic, e.Partitions[0])
+	}
+	return fmt.Sprintf("topic %q: partitions %s: no leaders, their brokers are not there", e.Topic, strings.Trim(fmt.Sprint(e.Partitions), "[]"))
+}
+func (e *NoLeaderError) Unwrap() error { return ErrUnavailable }
+
 // UnknownTopicError names a topic that does not exist. It matches ErrUnknownTopic.
 type UnknownTopicError struct{ Topic string }
 

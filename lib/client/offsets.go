@@ -2,8 +2,11 @@ package client
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 
+	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
@@ -14,7 +17,8 @@ const (
 )
 
 // Offsets asks for one id in each of the given partitions of a topic: AtStart, AtEnd, or the first record whose
-// timestamp (Unix milliseconds) is not below at. Where no record is that late the answer is the end.
+// timestamp (Unix milliseconds) is not below at. Where no record is that late the answer is the end. *NoLeaderError: brokers
+// are not there.
 func (c *Client) Offsets(ctx context.Context, topic string, partitions []int32, at int64) (map[int32]int64, error) {
 	found := make(map[int32]int64, len(partitions))
 	var late []int32
@@ -37,6 +41,9 @@ func (c *Client) Offsets(ctx context.Context, topic string, partitions []int32, 
 		}
 		return nil
 	})
+	if errors.Is(err, kerr.LeaderNotAvailable) {
+		return nil, c.leaderless(ctx, topic, partitions, err)
+	}
 	if err != nil || len(late) == 0 || at == AtEnd {
 		return found, err
 	}
@@ -45,6 +52,24 @@ func (c *Client) Offsets(ctx context.Context, topic string, partitions []int32, 
 		found[p] = end
 	}
 	return found, err
+}
+
+// leaderless makes an answer that there is no leader one that names the partitions.
+func (c *Client) leaderless(ctx context.Context, topic string, asked []int32, err error) error {
+	t, lookUpErr := c.lookUp(ctx, topic, false)
+	if lookUpErr != nil {
+		return err
+	}
+	missing := &NoLeaderError{Topic: topic}
+	for _, p := range t.Partitions {
+		if p.Leader < 0 && slices.Contains(asked, p.ID) {
+			missing.Partitions = append(missing.Partitions, p.ID)
+		}
+	}
+	if len(missing.Partitions) == 0 {
+		return err
+	}
+	return missing
 }
 
 // listOffsets asks once; kgo splits the request by leader and joins the answers.
