@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sort"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -341,8 +342,12 @@ func (t *transfer) unit() string {
 
 // acked is called by the sink.
 func (t *transfer) acked(r client.Receipt) {
-	if t.o.verbose && r.Base >= 0 && t.o.acks == "all" {
-		fmt.Fprintf(t.env.Stderr, "%d %d %d\n", r.Partition, r.Base, len(r.Lines))
+	if t.o.verbose && t.o.acks == "all" {
+		first := "-" // stored by an earlier attempt, and the broker does not remember where
+		if r.Base >= 0 {
+			first = strconv.FormatInt(r.Base, 10)
+		}
+		fmt.Fprintf(t.env.Stderr, "%d %s %d\n", r.Partition, first, len(r.Lines))
 	}
 	if t.ledger != nil {
 		t.ledger.settle(r.Lines, acknowledged)

@@ -32,14 +32,18 @@ func (e *Env) Say(format string, args ...any) { e.line("", fmt.Sprintf(format, a
 func (e *Env) Hint(format string, args ...any) { e.line("hint: ", fmt.Sprintf(format, args...)) }
 
 // Progress shows a line that the following one, or a message, replaces. It does nothing unless stderr is a terminal.
-// An empty text clears the line. What does not fit is left out in the middle: a line that wraps could not be cleared.
+// An empty text clears the line. What does not fit beside the ^C that a terminal shows is left out in the middle: a line
+// that wraps could not be cleared.
 func (e *Env) Progress(format string, args ...any) {
 	f, _ := e.Stderr.(*os.File)
 	width, is := columns(f)
 	if !is {
 		return
 	}
-	text := narrow(printable(fmt.Sprintf(format, args...)), width-1)
+	if width == 0 {
+		width = 80 // it does not know
+	}
+	text := narrow(printable(fmt.Sprintf(format, args...)), max(width-len(" ^C"), 1))
 	e.printer.mu.Lock()
 	defer e.printer.mu.Unlock()
 	if text == "" && !e.printer.progress {
@@ -49,7 +53,7 @@ func (e *Env) Progress(format string, args ...any) {
 	io.WriteString(e.Stderr, clearLine+text)
 }
 
-// narrow cuts text to a number of columns, unless that is not positive. Its end tells more than its middle. A character
+// narrow cuts text to a number of columns. Its end tells more than its middle. A character
 // that may be a wide one counts as two columns.
 func narrow(text string, columns int) string {
 	cells := func(r rune) int {
@@ -62,7 +66,7 @@ func narrow(text string, columns int) string {
 	for _, r := range text {
 		width += cells(r)
 	}
-	if columns <= 0 || width <= columns {
+	if width <= columns {
 		return text
 	}
 	const gap = ".."

@@ -1,0 +1,87 @@
+package cmd
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// screen is a terminal in which a shell command runs: a tmux with a server of its own.
+type screen struct {
+	t      *testing.T
+	socket string
+}
+
+// newScreen runs a command in a terminal of that many columns and 10 lines, in a directory. When the command has ended,
+// the screen shows: exit STATUS.
+func newScreen(t *testing.T, columns int, dir, broker, command string) *screen {
+	t.Helper()
+	if _, err := exec.LookPath("tmux"); err != nil {
+		t.Skip("SKIPPED: tmux is not installed (testdata/debian/install)")
+	}
+	tools, err := tools()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &screen{t, filepath.Join(t.TempDir(), "tmux")}
+	t.Cleanup(func() { exec.Command("tmux", "-S", s.socket, "kill-server").Run() })
+	s.tmux("-f", os.DevNull, "new-session", "-d", "-x", fmt.Sprint(columns), "-y", "10", "-c", dir,
+		"env", "PATH="+tools+":"+os.Getenv("PATH"), "LOGKIT_BROKERS="+broker, "sh", "-c", "trap : INT; "+command+`; echo "exit $?"; exec cat`)
+	return s
+}
+
+func (s *screen) tmux(args ...string) string {
+	s.t.Helper()
+	out, err := exec.Command("tmux", append([]string{"-S", s.socket}, args...)...).CombinedOutput()
+	if err != nil {
+		s.t.Fatalf("tmux %q: %v\n%s", args, err, out)
+	}
+	return string(out)
+}
+
+// until waits until the screen shows a text, and returns its lines, without the empty ones at the end.
+func (s *screen) until(text string) []string {
+	s.t.Helper()
+	for deadline := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
+		shown := strings.TrimRight(s.tmux("capture-pane", "-p"), "\n")
+		if strings.Contains(shown, text) {
+			return strings.Split(shown, "\n")
+		}
+		if time.Now().After(deadline) {
+			s.t.Fatalf("the screen does not show %q, but:\n%s", text, shown)
+		}
+	}
+}
+
+// A file that is sent shows how far it has come, on one line, however narrow the terminal is; Ctrl-C leaves nothing of it.
+// What is not a terminal gets none of it.
+func TestProgressOnTerminal(t *testing.T) {
+	v := &mortal{t: t, dir: t.TempDir(), listen: "127.0.0.1:0"}
+	broker := v.start()
+	t.Cleanup(v.stop)
+	dir := t.TempDir()
+	const name = "a-log-file-with-a-rather-long-name"
+	if err := os.WriteFile(filepath.Join(dir, name), []byte(strings.Repeat("line\n", 100_000)), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, columns := range []int{100, 30} {
+		s := newScreen(t, columns, dir, broker, "logcat --rate 50 t "+name)
+		lines := s.until(" acknowledged")
+		if len(lines) != 1 || len(lines[0]) > columns-3 || !strings.HasPrefix(lines[0], "a-log-") {
+			t.Errorf("in %d columns:\n%s", columns, strings.Join(lines, "\n"))
+		}
+		s.tmux("send-keys", "C-c")
+		lines = s.until("exit ")
+		if last := lines[len(lines)-1]; last != "exit 130" || strings.Contains(strings.Join(lines, ""), "acknowledged") {
+			t.Errorf("in %d columns, after Ctrl-C:\n%s", columns, strings.Join(lines, "\n"))
+		}
+	}
+	s := newScreen(t, 80, dir, broker, "{ logcat --rate 50 t "+name+" 2> err > out & }; logtail -f -n 0 -c 50 t > tail; kill $!; wait $!; cat err out")
+	if lines := s.until("exit "); len(lines) != 1 || lines[0] != "exit 0" {
+		t.Errorf("beside a terminal:\n%s", strings.Join(lines, "\n"))
+	}
+}
