@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -16,6 +17,7 @@ type mortal struct {
 	dir    string
 	listen string
 	flags  []string
+	zk     []string // flags that say which ZooKeeper; nil: its own, somewhere
 	cmd    *exec.Cmd
 }
 
@@ -32,8 +34,12 @@ func (m *mortal) launch() {
 	}
 	defer said.Close()
 	os.Remove(filepath.Join(m.dir, "addr"))
-	m.cmd = exec.Command(filepath.Join(tools, "logd"), append([]string{"--data-dir", filepath.Join(m.dir, "data"),
-		"--listen", m.listen, "--zookeeper-listen", "127.0.0.1:0", "--addr-file", filepath.Join(m.dir, "addr")}, m.flags...)...)
+	zk := m.zk
+	if zk == nil {
+		zk = []string{"--zookeeper-listen", "127.0.0.1:0"}
+	}
+	m.cmd = exec.Command(filepath.Join(tools, "logd"), slices.Concat([]string{"--data-dir", filepath.Join(m.dir, "data"),
+		"--listen", m.listen, "--addr-file", filepath.Join(m.dir, "addr")}, zk, m.flags)...)
 	m.cmd.Stdout, m.cmd.Stderr = said, said
 	m.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	if err := m.cmd.Start(); err != nil {

@@ -6,12 +6,8 @@ import (
 	"io"
 	"net"
 	"os"
-	"os/exec"
-	"path/filepath"
-	"strings"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"testing"
 	"time"
 
@@ -20,6 +16,7 @@ import (
 	"logkit/lib/registry"
 	"logkit/lib/registry/zkfake"
 	"logkit/lib/zkserver"
+	"logkit/lib/zkserver/zkreal"
 )
 
 // patience is how long a test waits for what must happen.
@@ -139,102 +136,29 @@ func (c *cable) cut(on bool) {
 
 var realServer struct {
 	once sync.Once
-	cmd  *exec.Cmd
 	dir  string
-	addr string
 	err  error
+	*zkreal.Server
 }
-
-const realJar = "/usr/share/java/zookeeper.jar"
 
 // realTarget is Debian's ZooKeeper, started once for all tests. Where it is not installed, the test skips.
 func realTarget(t testing.TB) target {
 	t.Helper()
-	if _, err := os.Stat(realJar); err != nil {
-		t.Skipf("NOT TRIED ON THE REAL ZOOKEEPER: %v (Debian package zookeeper)", err)
+	if err := zkreal.Installed(); err != nil {
+		t.Skip(err)
 	}
-	realServer.once.Do(func() { realServer.err = startReal() })
+	realServer.once.Do(func() {
+		if realServer.dir, realServer.err = os.MkdirTemp("", "consumer-zookeeper-"); realServer.err == nil {
+			realServer.Server, realServer.err = zkreal.Start(realServer.dir, 200*time.Millisecond)
+		}
+	})
 	must(t, realServer.err)
-	return target{name: "zookeeper", addr: realServer.addr, root: fmt.Sprintf("/test/%d", roots.Add(1))}
-}
-
-func startReal() (err error) {
-	if realServer.dir, err = os.MkdirTemp("", "consumer-zookeeper-"); err != nil {
-		return err
-	}
-	for range 5 { // the free port may be taken before the server gets to it
-		if realServer.addr, realServer.cmd, err = launchReal(realServer.dir); err == nil {
-			return nil
-		}
-	}
-	return err
-}
-
-func launchReal(dir string) (addr string, cmd *exec.Cmd, err error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", nil, err
-	}
-	addr = l.Addr().String()
-	l.Close()
-	_, port, _ := net.SplitHostPort(addr)
-	config, hosts := filepath.Join(dir, "zoo.cfg"), filepath.Join(dir, "hosts")
-	text := fmt.Sprintf("dataDir=%s/data\nclientPort=%s\nclientPortAddress=127.0.0.1\ntickTime=200\nmaxSessionTimeout=30000\nmaxClientCnxns=0\n"+
-		"admin.enableServer=false\n4lw.commands.whitelist=*\n", dir, port)
-	if err := os.WriteFile(config, []byte(text), 0o644); err != nil {
-		return "", nil, err
-	}
-	// The JVM asks for the name of the machine, which may take half a minute where nobody answers.
-	host, _ := os.Hostname()
-	if err := os.WriteFile(hosts, []byte("127.0.0.1 localhost "+host+"\n"), 0o644); err != nil {
-		return "", nil, err
-	}
-	out, err := os.Create(filepath.Join(dir, "log"))
-	if err != nil {
-		return "", nil, err
-	}
-	defer out.Close()
-	cmd = exec.Command("java", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Djava.net.preferIPv4Stack=true",
-		"-Djdk.net.hosts.file="+hosts, "-Xmx512m", "-cp", realJar, "org.apache.zookeeper.server.ZooKeeperServerMain", config)
-	cmd.Stdout, cmd.Stderr = out, out
-	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	if err := cmd.Start(); err != nil {
-		return "", nil, err
-	}
-	for end := time.Now().Add(patience); time.Now().Before(end) && !exited(cmd); time.Sleep(50 * time.Millisecond) {
-		if answers(addr) {
-			return addr, cmd, nil
-		}
-	}
-	cmd.Process.Kill()
-	cmd.Wait()
-	log, _ := os.ReadFile(out.Name())
-	return "", nil, fmt.Errorf("the real ZooKeeper did not come up at %s:\n%s", addr, strings.TrimSpace(string(log)))
-}
-
-// exited reports whether the process is a zombie.
-func exited(cmd *exec.Cmd) bool {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", cmd.Process.Pid))
-	return err != nil || strings.Contains(string(text), ") Z ")
-}
-
-// answers reports whether a ZooKeeper is ready: one that is not yet does not know its mode.
-func answers(addr string) bool {
-	conn, err := net.DialTimeout("tcp", addr, time.Second)
-	if err != nil {
-		return false
-	}
-	defer conn.Close()
-	conn.SetDeadline(time.Now().Add(time.Second))
-	fmt.Fprint(conn, "srvr")
-	text, _ := io.ReadAll(conn)
-	return strings.Contains(string(text), "Mode: standalone")
+	return target{name: "zookeeper", addr: realServer.Addr, root: fmt.Sprintf("/test/%d", roots.Add(1))}
 }
 
 func stopReal() {
-	if realServer.cmd != nil {
-		realServer.cmd.Process.Kill()
-		realServer.cmd.Wait()
+	if realServer.Server != nil {
+		realServer.Kill()
 	}
 	os.RemoveAll(realServer.dir)
 }
