@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"math"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -187,4 +188,28 @@ func intactIn(data []byte) bool {
 		}
 	}
 	return false
+}
+
+// BenchmarkSurvey measures the search for intact batches behind a bad place, in zeros and in noise.
+func BenchmarkSurvey(b *testing.B) {
+	noise := make([]byte, 32<<20)
+	rand.NewChaCha8([32]byte{}).Read(noise)
+	for name, data := range map[string][]byte{"zeros": make([]byte, 32<<20), "noise": noise} {
+		b.Run(name, func(b *testing.B) {
+			w, err := Create(newEnv(b), b.TempDir(), 0)
+			if err != nil {
+				b.Fatal(err)
+			}
+			defer w.Abandon()
+			if _, err := w.file.WriteAt(data, 0); err != nil {
+				b.Fatal(err)
+			}
+			b.SetBytes(int64(len(data)))
+			for b.Loop() {
+				if found, err := w.survey(0, int64(len(data))); err != nil || found.Batches > 0 || found.Unsure {
+					b.Fatal(found, err)
+				}
+			}
+		})
+	}
 }

@@ -84,9 +84,9 @@ func (w *Writer) recover(recoveryPoint int64) (Recovery, error) {
 	}
 	w.index = newIndexBuilder(w.env, w.base, known)
 	k.buf = make([]byte, 0, min(max(size-pos, 0), 1<<20)) // its own: not freed
+	var corrupt *CorruptError
 	for {
 		h, batch, at, err := k.stepIntact()
-		var corrupt *CorruptError
 		switch {
 		case err == nil:
 			r.add(h, batch)

@@ -150,11 +150,17 @@ func (w *walker) resync() (ok bool, err error) {
 	}
 	w.last = -1
 	for ; w.end-w.pos >= record.HeaderSize; w.pos++ {
-		b, err := w.bytes(record.HeaderSize)
-		if err != nil {
+		if _, err := w.bytes(record.HeaderSize); err != nil {
 			return false, err
 		}
-		h, bad := record.ParseHeader(b)
+		rest := w.buf[w.pos-w.start:]
+		i := record.FindHeader(rest)
+		if i < 0 {
+			w.pos += int64(len(rest)) - record.HeaderSize
+			continue
+		}
+		w.pos += int64(i)
+		h, bad := record.ParseHeader(rest[i:])
 		if bad != nil || w.check(h) != nil {
 			continue
 		}
