@@ -21,7 +21,8 @@ type process struct {
 type brokersKey struct{}
 
 // brokerCommand starts a logd on a free port and waits until it is ready: broker [FLAG]...
-// Its data are in $WORK/data, what it says in $WORK/logd.log; LOGKIT_BROKERS is where it listens.
+// Its data are in $WORK/data, what it says in $WORK/logd.log; LOGKIT_BROKERS is where it listens, ZOOKEEPER where its
+// ZooKeeper does.
 func brokerCommand(ts *testscript.TestScript, neg bool, args []string) {
 	if neg {
 		ts.Fatalf("usage: broker [FLAG]...")
@@ -62,13 +63,19 @@ func brokerCommand(ts *testscript.TestScript, neg bool, args []string) {
 	})
 	lines, err := os.ReadFile(addr)
 	ts.Check(err)
+	found := false
 	for line := range strings.Lines(string(lines)) {
-		if at, ok := strings.CutPrefix(strings.TrimSpace(line), "kafka "); ok {
+		switch kind, at, _ := strings.Cut(strings.TrimSpace(line), " "); kind {
+		case "kafka":
 			ts.Setenv("LOGKIT_BROKERS", at)
-			return
+			found = true
+		case "zookeeper":
+			ts.Setenv("ZOOKEEPER", at)
 		}
 	}
-	ts.Fatalf("no line for kafka in the address file: %q", lines)
+	if !found {
+		ts.Fatalf("no line for kafka in the address file: %q", lines)
+	}
 }
 
 // stopBrokerCommand ends the broker of the script: stopbroker [KILL]. Without KILL it wants exit status 0.

@@ -146,7 +146,7 @@ func (o *options) judge(v *survey, t sum, lag int64) (status int, line string) {
 	switch {
 	case len(v.members) > 0 && count[noteNoOwner]+count[noteStale] > 0:
 		say(checkWarning, "%s without a live owner", cli.Counted(count[noteNoOwner]+count[noteStale], "partition"))
-	case len(v.members) > 0:
+	case len(v.members) > 0, t.lag == 0 && t.ahead > 0:
 	case t.lag == 0:
 		say(checkOK, "idle without members")
 	case o.batch:

@@ -45,6 +45,8 @@ func TestCheck(t *testing.T) {
 		// prometheus-kafka-consumer-group-exporter#21: never a negative lag.
 		{"ahead", [][2]int64{{0, 10}}, []int64{120}, true, []int32{0}, "-w 10", 2,
 			"CRITICAL: group g: 0 bytes behind in 1 partition, 1 partition ahead of the end of the log|lag=0B;10;;0 members=1 partitions=1 never=0 ahead=1"},
+		{"ahead, and nobody there", [][2]int64{{0, 10}}, []int64{120}, false, nil, "-w 10", 2,
+			"CRITICAL: group g: 0 bytes behind in 1 partition, 1 partition ahead of the end of the log|lag=0B;10;;0 members=0 partitions=1 never=0 ahead=1"},
 		{"expired", [][2]int64{{50, 100}}, []int64{10}, true, []int32{0}, "-w 1m", 1,
 			"WARNING: group g: 50 bytes behind in 1 partition, 1 partition with records deleted unread|lag=50B;1048576;;0 members=1 partitions=1 never=0 ahead=0"},
 		{"no owner", [][2]int64{{0, 100}, {0, 100}}, []int64{100, 100}, true, []int32{1}, "", 1,

@@ -26,9 +26,6 @@ import (
 // A run that ends in between leaves old or new offsets, of each partition the one or the other, and says which when it
 // can. The same again goes on from there.
 func (s *session) move(ctx context.Context, g *registry.Group, plan func(context.Context) ([]*moved, error)) error {
-	if s.o.live && s.o.waitEmpty > 0 {
-		return cli.Usagef("--live and --wait-empty exclude each other")
-	}
 	if s.o.execute {
 		if err := s.lock(ctx, g, "reset"); err != nil {
 			return err

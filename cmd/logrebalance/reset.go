@@ -36,7 +36,15 @@ func (m *moved) Cells() []string {
 	return []string{m.Topic, fmt.Sprint(m.Partition), cli.Known(m.From), cli.Known(m.To), note}
 }
 
-func (o *options) reset(ctx context.Context, s *session, args []string) error {
+// checkMove is what the options of import, and of reset, have to agree on.
+func (o *options) checkMove() error {
+	if o.live && o.waitEmpty > 0 {
+		return cli.Usagef("--live and --wait-empty exclude each other")
+	}
+	return nil
+}
+
+func (o *options) checkReset() error {
 	given := 0
 	for _, is := range []bool{o.to.IsSet(), o.shift != nil, o.fromFile != ""} {
 		if is {
@@ -48,10 +56,15 @@ func (o *options) reset(ctx context.Context, s *session, args []string) error {
 		return cli.Usagef("one of --to, --shift and --from-file says where to")
 	case o.fromFile != "" && o.allTopics:
 		return cli.Usagef("--all-topics and --from-file exclude each other: the file names the topics")
-	case o.fromFile != "":
-		return o.importFile(ctx, s, []string{args[0], o.fromFile})
-	case o.allTopics == (len(o.topics) > 0):
+	case o.fromFile == "" && o.allTopics == (len(o.topics) > 0):
 		return cli.Usagef("either --topic or --all-topics says what of")
+	}
+	return o.checkMove()
+}
+
+func (o *options) reset(ctx context.Context, s *session, args []string) error {
+	if o.fromFile != "" {
+		return o.importFile(ctx, s, []string{args[0], o.fromFile})
 	}
 	g, err := s.group(ctx, args[0]) // a name that was mistyped is not a new group
 	if err != nil {

@@ -43,11 +43,16 @@ type session struct {
 // resetChunk is what registry.Group.Reset takes at a time.
 const resetChunk = 5000
 
-// with gives a command its session.
-func (o *options) with(n need, run func(context.Context, *session, []string) error) func(context.Context, *cli.Env, []string) error {
+// with gives a command its session. What is wrong with its options is said before anybody is asked.
+func (o *options) with(n need, run func(context.Context, *session, []string) error, checks ...func() error) func(context.Context, *cli.Env, []string) error {
 	return func(ctx context.Context, env *cli.Env, args []string) error {
 		if o.verbose && o.quiet {
 			return cli.Usagef("--verbose and --quiet exclude each other")
+		}
+		for _, check := range checks {
+			if err := check(); err != nil {
+				return err
+			}
 		}
 		return coded(o.run(ctx, env, n, args, run))
 	}

@@ -196,7 +196,7 @@ func (in *Inspector) missing(dir string, logs, rest []*File) error {
 	var orphans, others []*File
 	ofPartition := false
 	for _, f := range rest {
-		ofPartition = ofPartition || f.Kind.ofSegment() || f.Kind == SnapshotFile || f.Kind == EpochsFile // partition.metadata is made before the log
+		ofPartition = ofPartition || f.Kind.ofSegment() || f.Kind == SnapshotFile || f.Kind == EpochsFile || f.Kind == MetadataFile
 		switch {
 		case f.Kind == LogFile && !f.IsCut():
 			others = append(others, f)

@@ -150,9 +150,8 @@ func TestMissingLogs(t *testing.T) {
 		{"what a deletion has renamed", with(all(stem2+".log"), stem2+".log.deleted", second), nil, "t-0"},
 		{"what a cleaner puts in its place", with(all(stem2+".log"), stem2+".log.swap", second), nil, "t-0"},
 		{"what was cut off is no log", with(all(stem+".log", stem2+".log"), stem+".log.cut-0", first[:5]), []Kind{MissingLog, MissingLog}, "t-0"},
-		{"a partition that is being made", map[string][]byte{"partition.metadata": []byte("version: 0\ntopic_id: oyD8sTjKSqGqrN5ZbF0Z2g\n")}, nil, "t-0"},
-		{"epochs alone", map[string][]byte{"leader-epoch-checkpoint": []byte("0\n0\n")}, []Kind{MissingLog}, "t-0"},
-		{"a partition that is being deleted", map[string][]byte{"leader-epoch-checkpoint": []byte("0\n0\n")}, nil, "t-0.0123456789abcdef0123456789abcdef-delete"},
+		{"metadata alone", map[string][]byte{"partition.metadata": []byte("version: 0\n")}, []Kind{MissingLog}, "t-0"},
+		{"a partition that is being deleted", map[string][]byte{"partition.metadata": []byte("version: 0\n")}, nil, "t-0.0123456789abcdef0123456789abcdef-delete"},
 		{"a data directory", map[string][]byte{"meta.properties": []byte("version=0\nbroker.id=1\n")}, nil, "backup-2026"},
 	} {
 		t.Run(row.name, func(t *testing.T) {

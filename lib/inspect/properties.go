@@ -2,7 +2,6 @@ package inspect
 
 import (
 	"bytes"
-	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,10 +10,9 @@ import (
 	"strings"
 )
 
-// metadata reads partition.metadata: lines NAME: VALUE, by which a partition knows its topic.
+// metadata reads partition.metadata: lines NAME: VALUE.
 func (s *side) metadata(data string) error {
 	line := int64(0)
-	values := map[string]string{}
 	for text := range strings.Lines(data) {
 		line++
 		text = strings.TrimSpace(text)
@@ -25,20 +23,14 @@ func (s *side) metadata(data string) error {
 		value = strings.TrimSpace(value)
 		if !ok || name == "version" && value != "0" {
 			s.bad(line, "version: 0 and topic_id: ID", short(text))
-			return nil
+			continue
 		}
-		values[name] = value
 		if err := s.emit(line, Field{name, value}); err != nil {
 			return err
 		}
 	}
-	if id, err := base64.RawURLEncoding.DecodeString(values["topic_id"]); err != nil || len(id) != topicIDSize || values["version"] == "" {
-		s.bad(line, fmt.Sprintf("version: 0 and topic_id: %d bytes in base64url", topicIDSize), short(values["topic_id"]))
-	}
 	return nil
 }
-
-const topicIDSize = 16
 
 // properties reads meta.properties: lines NAME=VALUE, by which a broker knows its data directory.
 func (s *side) properties(data string) error {
@@ -64,9 +56,10 @@ func (s *side) properties(data string) error {
 			return err
 		}
 	}
-	// A data directory of logd is told from others by its incarnation, and belongs to no cluster at first.
-	if values["broker.id"] == "" && values["node.id"] == "" && values["incarnation"] == "" {
-		s.bad(line, "the incarnation of logd, or the broker.id or node.id of Kafka", count(int64(len(values)), "other name"))
+	// Kafka numbers its brokers here, logd does not: it tells a directory from others by its incarnation.
+	ofKafka := values["broker.id"] != "" || values["node.id"] != ""
+	if !ofKafka && (values["cluster.id"] == "" || values["incarnation"] == "") {
+		s.bad(line, "cluster.id and incarnation, or the broker.id or node.id of Kafka", fmt.Sprintf("%d other names", len(values)))
 	}
 	return nil
 }
