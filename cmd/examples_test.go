@@ -32,9 +32,8 @@ type example struct {
 // page is how the examples of a manual page are run: in their order, in one directory, with a logd of their own, after
 // the shell script that makes what they speak of.
 type page struct {
-	prepare   string
-	zookeeper bool               // it is about groups
-	examples  map[string]example // by the command line, or its beginning
+	prepare  string
+	examples map[string]example // by the command line, or its beginning
 }
 
 // started waits for what logd says when it serves.
@@ -51,12 +50,13 @@ var pages = map[string]page{
 	"logd.8": {examples: map[string]example{
 		"logd --data-dir ./data --listen": {until: "test -s addr"},
 		"logd --data-dir ./data":          {until: started},
-		"logd --listen":                   {until: started, replace: []string{"0.0.0.0:9092", "127.0.0.1:0"}},
-		"echo LOGD_RETENTION":             {replace: []string{"/etc/default/logd", "default"}},
-		"systemctl enable":                {why: "it would change the machine; the unit is tried by TestUnit"},
+		"logd --listen 0.0.0.0":           {until: started, replace: []string{"0.0.0.0:9092", "127.0.0.1:0"}},
+		"logd --listen 10.0.0.1": {until: started, replace: []string{
+			"10.0.0.1:9092", "127.0.0.1:0", "zk1,zk2,zk3", "$ZOOKEEPER", "logd --listen", "LOGD_DATA_DIR=clustered logd --listen"}},
+		"echo LOGD_RETENTION": {replace: []string{"/etc/default/logd", "default"}},
+		"systemctl enable":    {why: "it would change the machine; the unit is tried by TestUnit"},
 	}},
 	"logrebalance.8": {
-		zookeeper: true,
 		prepare: `seq 100 | logcat clicks
 echo '{"group":"mailer","topic":"clicks","partition":0,"offset":0}' | logrebalance -q import mailer - --execute`,
 		examples: map[string]example{
@@ -76,10 +76,13 @@ echo '{"group":"mailer","topic":"clicks","partition":0,"offset":0}' | logrebalan
 	},
 	"logsegment.5": {},
 	"logtail.1": {
-		prepare: `printf 'view\ncheckout\n' | logcat clicks; printf 'alice:1\n' | logcat -K : scores`,
+		prepare: `printf 'view\ncheckout\n' | logcat clicks; printf 'alice:1\n' | logcat -K : scores; seq 9 | logcat orders
+printf '#!/bin/sh\nexec cat\n' > work; chmod +x work`,
 		examples: map[string]example{
-			"logtail -f clicks":    {until: "test -s out"},
-			"logtail -f -n 0 -c 3": {meanwhile: "echo x | logcat -p 0 clicks"},
+			"logtail -f clicks":     {until: "test -s out"},
+			"logtail -f -n 0 -c 3":  {meanwhile: "echo x | logcat -p 0 clicks"},
+			"logtail -f -g workers": {until: "test -s out", meanwhile: "echo x | logcat orders", replace: []string{" &", ""}},
+			"logtail -f -g mirror":  {until: "logtail -o earliest copy | grep -q ."},
 		},
 	},
 	"logtopic.8": {
@@ -179,17 +182,28 @@ func newWorkplace(t *testing.T, p page) *workplace {
 	t.Cleanup(v.stop)
 	w := &workplace{dir: t.TempDir()}
 	w.env = append(os.Environ(), "PATH="+tools+":"+os.Getenv("PATH"), "HOME="+w.dir, "TZ=UTC", "LOGKIT_BROKERS="+broker,
-		"LOGD_LISTEN=127.0.0.1:0", "LOGD_ZOOKEEPER_LISTEN=127.0.0.1:0")
+		"LOGD_LISTEN=127.0.0.1:0", "LOGD_ZOOKEEPER_LISTEN=127.0.0.1:0", "LOGD_DATA_DIR="+filepath.Join(w.dir, "data"), "ZOOKEEPER="+zookeeperOf(t, v))
 	if err := os.Symlink(filepath.Join(v.dir, "data"), filepath.Join(w.dir, "live")); err != nil {
 		t.Fatal(err)
-	}
-	if addr, err := os.ReadFile(filepath.Join(v.dir, "addr")); err != nil || p.zookeeper && !bytes.Contains(addr, []byte("\nzookeeper ")) {
-		t.Skipf("SKIPPED: this logd serves no ZooKeeper: the examples are not run (%v)", err)
 	}
 	if out, err := w.command(t.Context(), "set -e; "+p.prepare).CombinedOutput(); err != nil {
 		t.Fatalf("%s: %v\n%s", p.prepare, err, out)
 	}
 	return w
+}
+
+// zookeeperOf is where the embedded ZooKeeper of a logd listens.
+func zookeeperOf(t *testing.T, v *mortal) string {
+	t.Helper()
+	lines, err := os.ReadFile(filepath.Join(v.dir, "addr"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, at, found := strings.Cut(string(lines), "zookeeper ")
+	if !found {
+		t.Fatalf("no line for ZooKeeper in the address file: %q", lines)
+	}
+	return strings.TrimSpace(at)
 }
 
 func (w *workplace) command(ctx context.Context, line string) *exec.Cmd {
@@ -219,6 +233,12 @@ func (w *workplace) run(t *testing.T, line string, how example) {
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.Wait() }()
 	err := w.wait(ctx, cmd, how, ended)
+	for syscall.Kill(-cmd.Process.Pid, 0) == nil { // what the shell has started may end after it
+		if ctx.Err() != nil {
+			syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
+		}
+		time.Sleep(time.Millisecond)
+	}
 	stdout, _ := os.ReadFile(out.Name())
 	stderr, _ := os.ReadFile(errs.Name())
 	switch {

@@ -8,6 +8,14 @@ _logtail_topics()
     done < <(command logtopic list --quiet --timeout 1s "${logtopic[@]}" 2>/dev/null </dev/null)
 }
 
+_logtail_groups()
+{
+    local name
+    while read -r name; do
+        [[ $name == "$cur"* && $name =~ ^[A-Za-z0-9._-]+$ ]] && COMPREPLY+=("$name")
+    done < <(command logrebalance list --quiet --timeout 1s "${logrebalance[@]}" 2>/dev/null </dev/null)
+}
+
 _logtail()
 {
     local -a words=() logtopic=() logrebalance=() # what they are asked with
@@ -70,6 +78,9 @@ _logtail()
         --cursor)
             compopt -o filenames 2>/dev/null
             mapfile -t COMPREPLY < <(compgen -f -- "$cur")
+            ;;
+        --group|-g)
+            _logtail_groups
             ;;
         --from)
             mapfile -t COMPREPLY < <(compgen -W 'earliest latest' -- "$cur")

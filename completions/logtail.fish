@@ -5,6 +5,11 @@ function __logtail_topics
     and command logtopic list --quiet --timeout 1s 2>/dev/null </dev/null | string match -r '^[A-Za-z0-9._-]+$'
 end
 
+function __logtail_groups
+    command -q logrebalance
+    and command logrebalance list --quiet --timeout 1s 2>/dev/null </dev/null | string match -r '^[A-Za-z0-9._-]+$'
+end
+
 complete -c logtail -f
 complete -c logtail -a '(__logtail_topics)'
 complete -c logtail -l broker -s b -x -d 'a broker to ask first, HOST:PORT; repeatable, commas between several'
@@ -20,7 +25,7 @@ complete -c logtail -l partition -s p -x -d 'only partition N; repeatable'
 complete -c logtail -l count -s c -x -d 'end after N messages'
 complete -c logtail -l idle -x -d 'end when nothing came for so long'
 complete -c logtail -l cursor -r -F -d 'start from, and keep, the position in FILE'
-complete -c logtail -l group -s g -x -d 'as a member of group G, which shares the partitions and keeps the position'
+complete -c logtail -l group -s g -x -a '(__logtail_groups)' -d 'as a member of group G, which shares the partitions and keeps the position'
 complete -c logtail -l from -x -a 'earliest latest' -d 'with -g, where to start when the group has no position'
 complete -c logtail -l confirm -r -F -d 'with -g, commit only positions that are read back from FILE, a FIFO'
 complete -c logtail -l strategy -x -a 'range sticky' -d 'with -g, how the members share the partitions: range, sticky'

@@ -161,7 +161,7 @@ func (o *option) describe(name string, aliases []string, usage, placeholder stri
 		o.files = anyFile
 	case strings.HasPrefix(o.placeholder, "TOPIC"):
 		o.asked = TopicOperand
-	case o.placeholder == "GROUP":
+	case o.placeholder == "GROUP", o.placeholder == "G":
 		o.asked = GroupOperand
 	}
 }

@@ -89,7 +89,7 @@ func (s *shellRun) names(tool *cli.Tool, topics, groups []string) {
 			switch {
 			case strings.HasPrefix(f.Placeholder, "TOPIC"):
 				s.expect(topics, option...)
-			case f.Placeholder == "GROUP":
+			case f.Placeholder == "GROUP", f.Placeholder == "G":
 				s.expect(groups, option...)
 			}
 		}
