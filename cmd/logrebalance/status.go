@@ -210,9 +210,14 @@ func section[T cli.Row](out []byte, rows []T, most int, what string) []byte {
 	}
 	out = append(out, cli.Table(shown)...)
 	if rest := len(rows) - len(shown); rest > 0 {
-		out = fmt.Appendf(out, "... and %s more: --all shows all\n", cli.Counted(rest, what))
+		out = fmt.Appendf(out, "... and %d more %s: --all shows all\n", rest, plural(rest, what))
 	}
 	return out
+}
+
+func plural(n int, noun string) string {
+	_, noun, _ = strings.Cut(cli.Counted(n, noun), " ")
+	return noun
 }
 
 func (v *survey) ownedCell(t sum) string {
@@ -236,9 +241,9 @@ func (v *survey) memberLines(now time.Time) []cells {
 	columns := []string{"MEMBER", "HOST", ">JOINED", "STRATEGY", ">OWNS", ">LAG"}
 	var lines []cells
 	for _, m := range v.members {
-		host, strategy, age := v.host(m.ID), m.Strategy, "-"
-		if host == "" {
-			host = "-"
+		host, strategy, age := "-", m.Strategy, "-"
+		if h := v.host(m.ID); h != "" {
+			host = cli.Cell(h)
 		}
 		if strategy == "" {
 			strategy = "range"
@@ -246,7 +251,7 @@ func (v *survey) memberLines(now time.Time) []cells {
 		if !m.Joined.IsZero() {
 			age = ago(now.Sub(m.Joined))
 		}
-		lines = append(lines, cells{columns, []string{cli.Cell(m.ID), cli.Cell(host), age, strategy,
+		lines = append(lines, cells{columns, []string{cli.Cell(m.ID), host, age, strategy,
 			fmt.Sprint(owned[m.ID]), fmt.Sprint(lag[m.ID])}})
 	}
 	return lines

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -137,7 +138,8 @@ func TestStatusOfALargeGroup(t *testing.T) {
 	began := time.Now()
 	r := c.run("status", "g")
 	stats, asked := c.conn.Stats(), c.logs.asked
-	if lines := strings.Count(r.out, "\n"); r.code != 0 || lines > screenLines || !strings.Contains(r.out, "... and ") ||
+	if lines := strings.Count(r.out, "\n"); r.code != 0 || lines > screenLines || !strings.Contains(r.out, "... and 8 more members: --all shows all\n") ||
+		!regexp.MustCompile(`(?m)^m00 +- +[0-9ms]+ +range +20 +1200$`).MatchString(r.out) ||
 		!strings.Contains(r.out, "g      registry       50       1        1000   1000  60000") {
 		t.Error(r)
 	}
