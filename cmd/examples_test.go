@@ -233,12 +233,11 @@ func (w *workplace) run(t *testing.T, line string, how example) {
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.Wait() }()
 	err := w.wait(ctx, cmd, how, ended)
-	for syscall.Kill(-cmd.Process.Pid, 0) == nil { // what the shell has started may end after it
-		if ctx.Err() != nil {
-			syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
-		}
+	// What the shell has started may end after it. Nobody may be there to reap it: that is not waited for.
+	for deadline := time.Now().Add(10 * time.Second); syscall.Kill(-cmd.Process.Pid, 0) == nil && time.Now().Before(deadline); {
 		time.Sleep(time.Millisecond)
 	}
+	syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
 	stdout, _ := os.ReadFile(out.Name())
 	stderr, _ := os.ReadFile(errs.Name())
 	switch {
