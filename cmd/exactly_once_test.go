@@ -203,7 +203,7 @@ func sendLines(ctx context.Context, t *testing.T, program string, args ...string
 	return n
 }
 
-func createTopic(t *testing.T, broker, topic string) {
+func createTopic(t testing.TB, broker, topic string) {
 	t.Helper()
 	client, err := kgo.NewClient(kgo.SeedBrokers(broker))
 	if err != nil {

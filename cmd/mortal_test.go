@@ -13,7 +13,7 @@ import (
 
 // mortal is a logd that is killed and started again on the same data.
 type mortal struct {
-	t      *testing.T
+	t      testing.TB
 	dir    string
 	listen string
 	flags  []string
