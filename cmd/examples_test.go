@@ -43,8 +43,8 @@ var pages = map[string]page{
 	"logcat.1": {
 		prepare: `printf 'GET /\nGET /a\n' > access.log; : > access.log.1; seq 100 | gzip > access.log.2.gz`,
 		examples: map[string]example{
-			"logcat -v": {talks: true},
-			"logtail --json -o earliest scores | logcat --json -b": {replace: []string{"other.example:9092", "$LOGKIT_BROKERS"}},
+			"logcat -v":            {talks: true},
+			"logtail -f -g mirror": {until: "logtail -o earliest mirrored | grep -q .", replace: []string{"other.example:9092", "$LOGKIT_BROKERS"}},
 		},
 	},
 	"logd.8": {examples: map[string]example{
@@ -80,6 +80,7 @@ echo '{"group":"mailer","topic":"clicks","partition":0,"offset":0}' | logrebalan
 printf '#!/bin/sh\nexec cat\n' > work; chmod +x work`,
 		examples: map[string]example{
 			"logtail -f clicks":     {until: "test -s out"},
+			"logtail -f clicks | ":  {until: "test -s out", meanwhile: "echo 'GET / 503 7' | logcat clicks"},
 			"logtail -f -n 0 -c 3":  {meanwhile: "echo x | logcat -p 0 clicks"},
 			"logtail -f -g workers": {until: "test -s out", meanwhile: "echo x | logcat orders", replace: []string{" &", ""}},
 			"logtail -f -g mirror":  {until: "logtail -o earliest copy | grep -q ."},
