@@ -71,7 +71,7 @@ type chaosMember struct {
 	said    string // file of its stderr
 	ended   chan error
 	crashed bool
-	stops   []int64 // sizes of out when it was stopped
+	stops   [][2]int64 // parts of out that were printed between going on after a stop and being a member again
 }
 
 func newChaos(t *testing.T, zk *zkreal.Server) *chaos {
@@ -370,16 +370,23 @@ func (c *chaos) stop(i int) {
 	m := c.remove(i)
 	m.crashed = true
 	m.cmd.Process.Signal(syscall.SIGSTOP)
-	info, err := os.Stat(m.out)
-	if err != nil {
-		c.t.Fatal(err)
-	}
-	m.stops = append(m.stops, info.Size())
+	size, back := m.size(), m.returns()
 	c.balanced("stop")
 	time.Sleep(time.Duration(c.dice.IntN(1000)) * time.Millisecond)
 	m.cmd.Process.Signal(syscall.SIGCONT)
+	for end := time.Now().Add(patience); m.returns() == back; time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			c.t.Fatalf("a member that was stopped does not come back: %s", m.text(m.said))
+		}
+	}
+	m.stops = append(m.stops, [2]int64{size, m.size()})
 	c.live = append(c.live, m)
 }
+
+func (m *chaosMember) size() int64 { return int64(len(m.text(m.out))) }
+
+// returns counts how often the member has said that it is one again.
+func (m *chaosMember) returns() int { return strings.Count(m.text(m.said), "zookeeper reachable again") }
 
 // balanced waits until the members that live own what they shall own.
 func (c *chaos) balanced(after string) {
@@ -472,7 +479,7 @@ func (c *chaos) check(sent int) {
 		c.judge(line, list, zombies)
 	}
 	for m, lines := range zombies {
-		c.t.Logf("a member that was stopped has ended the write that it was in: %d messages of %d stops", len(lines), len(m.stops))
+		c.t.Logf("a member that was stopped %d times has ended the write that it was in: %d messages", len(m.stops), len(lines))
 		if writes := partitionsOf(lines); writes > len(m.stops) {
 			c.t.Errorf("a member that was stopped %d times has printed of %d partitions what was no longer its own", len(m.stops), writes)
 		}
@@ -507,7 +514,7 @@ func (c *chaos) judge(line string, list []printing, zombies map[*chaosMember]map
 		return
 	}
 	for _, p := range list {
-		if len(p.member.stops) > 0 && p.at >= p.member.stops[0] {
+		if slices.ContainsFunc(p.member.stops, func(s [2]int64) bool { return s[0] <= p.at && p.at < s[1] }) {
 			if zombies[p.member] == nil {
 				zombies[p.member] = map[string]bool{}
 			}

@@ -29,6 +29,7 @@ type world struct {
 	produced  map[int32][]int64
 	delivered map[int32][]int64
 	by        map[string]int // deliveries of each member
+	runners   []*runner
 }
 
 func newWorld(t testing.TB, target target, partitions int) *world {
@@ -121,6 +122,9 @@ func (w *world) joinBy(s session, name string, edit func(*Options)) *runner {
 	must(w.t, err)
 	ctx, cancel := context.WithCancel(context.Background())
 	r.cancel = cancel
+	w.mu.Lock()
+	w.runners = append(w.runners, r)
+	w.mu.Unlock()
 	go r.run(ctx)
 	w.t.Cleanup(func() {
 		r.open()
@@ -137,6 +141,23 @@ func (r *runner) told(e Event) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.events = append(r.events, e)
+}
+
+// claimed shows the claims in full.
+func (r *runner) claimed() (text string) {
+	r.Member.mu.Lock()
+	defer r.Member.mu.Unlock()
+	for p, c := range r.claims {
+		text += fmt.Sprintf("%v: %+v ", p, *c)
+	}
+	return fmt.Sprintf("%ssettled %v, alive %v, error %v", text, r.settled, r.alive(), r.Member.err)
+}
+
+// story is what the member has told, the last of it.
+func (r *runner) story() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return fmt.Sprintf("%v", r.events[max(0, len(r.events)-12):])
 }
 
 // saw counts the events of a kind.
@@ -296,7 +317,11 @@ func (w *world) read() {
 	}, func() string {
 		w.mu.Lock()
 		defer w.mu.Unlock()
-		return fmt.Sprintf("%v of %v", w.delivered, w.produced)
+		text := fmt.Sprintf("%v of %v, owned by %v", w.delivered, w.produced, w.seats())
+		for _, r := range w.runners {
+			text += fmt.Sprintf("\n%s: %s, %s", r.Name(), r.story(), r.claimed())
+		}
+		return text
 	})
 }
 

@@ -102,7 +102,7 @@ func (c *Conn) Expire() {
 	c.server.mu.Lock()
 	connected := c.connected
 	c.server.end(c.session.Load())
-	c.expired = true
+	c.expired, c.connected = true, false // nothing is carried out in a session that has ended
 	c.server.mu.Unlock()
 	if connected {
 		c.Disconnect()
