@@ -386,7 +386,9 @@ func (c *chaos) stop(i int) {
 func (m *chaosMember) size() int64 { return int64(len(m.text(m.out))) }
 
 // returns counts how often the member has said that it is one again.
-func (m *chaosMember) returns() int { return strings.Count(m.text(m.said), "zookeeper reachable again") }
+func (m *chaosMember) returns() int {
+	return strings.Count(m.text(m.said), "zookeeper reachable again")
+}
 
 // balanced waits until the members that live own what they shall own.
 func (c *chaos) balanced(after string) {
