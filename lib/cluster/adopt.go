@@ -62,7 +62,7 @@ func (m *Member) adoptTopic(ctx context.Context, name string, partitions []logdi
 		return err
 	}
 	for _, p := range partitions {
-		if p.TopicID == t.ID {
+		if p.TopicID == t.ID || p.Err != nil {
 			continue
 		}
 		if err := m.dir.Adopt(name, p.Number, t.ID); err != nil {
@@ -76,10 +76,14 @@ func (m *Member) adoptTopic(ctx context.Context, name string, partitions []logdi
 
 // commonID is the id that all partitions have, so that they are at home again where they come from; "" when there is none.
 func commonID(partitions []logdir.Partition) string {
-	id := partitions[0].TopicID
+	id := ""
 	for _, p := range partitions {
-		if p.TopicID != id || p.Damaged() {
+		switch {
+		case p.Err != nil: // it may not have been readable
+		case p.Damaged() || id != "" && p.TopicID != id:
 			return ""
+		default:
+			id = p.TopicID
 		}
 	}
 	return id

@@ -89,8 +89,10 @@ func (m *Member) resolve(ctx context.Context, t registry.Topic, known bool) (bur
 	for _, p := range m.dir.PartitionsOf(t.Name) {
 		ours := known && m.Leads(t, p.Number)
 		switch {
-		case ours && p.TopicID == t.ID && !p.Hidden:
+		case ours && p.TopicID == t.ID && !p.Hidden && p.Err == nil:
 			continue
+		case p.Err != nil && (p.TopicID == "" || p.Damaged() || known && p.TopicID == t.ID):
+			continue // said when it could not be opened
 		case ours && (p.TopicID == t.ID || p.TopicID == ""):
 			m.logger.Info("partition taken in", "topic", p.Topic, "partition", p.Number)
 			if err := m.dir.Adopt(p.Topic, p.Number, t.ID); err != nil {

@@ -113,13 +113,21 @@ func (m *Member) served(ctx context.Context, t registry.Topic) error {
 			return false, nil
 		}
 		for number := range t.Replicas {
-			if n := int32(number); m.Leads(t, n) {
-				if _, ok := m.Log(t.Name, n); !ok {
-					return false, m.failure(t.Name)
-				}
+			if n := int32(number); m.Leads(t, n) && !m.isServed(t, n) {
+				return false, m.failure(t.Name)
 			}
 		}
 		return true, nil
+	})
+}
+
+// isServed tells whether a partition is served here, or never will be before the next start.
+func (m *Member) isServed(t registry.Topic, number int32) bool {
+	if _, ok := m.Log(t.Name, number); ok {
+		return true
+	}
+	return slices.ContainsFunc(m.dir.PartitionsOf(t.Name), func(p logdir.Partition) bool {
+		return p.Number == number && p.TopicID == t.ID && p.Err != nil
 	})
 }
 

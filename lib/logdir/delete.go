@@ -56,7 +56,7 @@ func (d *Dir) Delete(topic string, numbers ...int32) error {
 // doomedLog is a log on its way out.
 type doomedLog struct {
 	partition
-	log     *commitlog.Log
+	log     *commitlog.Log // nil when it could not be opened
 	topicID string
 	renamed string // path that its directory has by now
 }
@@ -74,11 +74,10 @@ func (d *Dir) find(topic string, numbers []int32) (list []*doomedLog, err error)
 	}
 	for _, number := range numbers {
 		p := partition{topic, number}
-		log := d.logs[p]
-		if log == nil {
+		if !d.topics[topic][number] {
 			return nil, fmt.Errorf("topic %q: partition %d: %w", topic, number, ErrNoTopic)
 		}
-		list = append(list, &doomedLog{partition: p, log: log, topicID: d.ids[p]})
+		list = append(list, &doomedLog{partition: p, log: d.logs[p], topicID: d.ids[p]})
 	}
 	slices.SortFunc(list, func(a, b *doomedLog) int { return cmp.Compare(b.number, a.number) })
 	return list, nil
@@ -88,7 +87,9 @@ func (d *Dir) find(topic string, numbers []int32) (list []*doomedLog, err error)
 func abandon(list []*doomedLog) {
 	var all sync.WaitGroup
 	for _, l := range list {
-		all.Go(l.log.Abandon)
+		if l.log != nil {
+			all.Go(l.log.Abandon)
+		}
 	}
 	all.Wait()
 }

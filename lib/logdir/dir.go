@@ -93,6 +93,7 @@ type Dir struct {
 	logs     map[partition]*commitlog.Log
 	ids      map[partition]string
 	hidden   map[partition]bool
+	unopened map[partition]error       // why; in topics, and not in logs
 	topics   map[string]map[int32]bool // numbers of the partitions
 	settings map[string]Settings       // what has been set, by topic; replaced as a whole
 	closed   bool
@@ -109,11 +110,13 @@ type Dir struct {
 }
 
 // Open locks the directory at path, making it when it is missing, and opens the logs in it, recovering those that were
-// not closed in order. ErrLocked: another process has it. It blocks for as long as recovery takes.
+// not closed in order. A log that cannot be opened is said, is left as it is and keeps no other from being served; see
+// Partition.Err. ErrLocked: another process has the directory. Without descriptors for all logs, none is opened. It
+// blocks for as long as recovery takes.
 func Open(fsys vfs.FS, path string, options Options) (*Dir, error) {
 	d := &Dir{
 		fsys: fsys, path: path, options: options.withDefaults(),
-		logs: make(map[partition]*commitlog.Log), ids: make(map[partition]string), hidden: make(map[partition]bool),
+		logs: make(map[partition]*commitlog.Log), ids: make(map[partition]string), hidden: make(map[partition]bool), unopened: make(map[partition]error),
 		topics: make(map[string]map[int32]bool), stop: make(chan struct{}),
 	}
 	d.env = &segment.Env{
@@ -196,11 +199,14 @@ func (d *Dir) openAll() error {
 			log, id, err := d.open(p, marks.of(p))
 			mu.Lock()
 			defer mu.Unlock()
-			if err != nil {
+			switch {
+			case vfs.IsNoDescriptor(err):
 				errs = append(errs, err)
-				return
+			case err != nil:
+				d.addUnopened(p, id, err)
+			default:
+				d.add(p, log, id)
 			}
-			d.add(p, log, id)
 		})
 	}
 	group.Wait()
@@ -208,6 +214,28 @@ func (d *Dir) openAll() error {
 		return err
 	}
 	return d.forgetMarks(d.has)
+}
+
+// addUnopened makes known a partition whose log cannot be opened.
+func (d *Dir) addUnopened(p partition, topicID string, err error) {
+	d.options.Logger.Error("partition cannot be opened, and is not served; nothing of it is changed", "dir", filepath.Join(d.path, p.dir()), "reason", err)
+	d.add(p, nil, topicID)
+	delete(d.logs, p)
+	d.unopened[p] = err
+	if d.options.Log.OnFailure != nil {
+		d.options.Log.OnFailure(err)
+	}
+}
+
+// keepUnopened leaves in points what was known of partitions that could not be opened.
+func (d *Dir) keepUnopened(points checkpoint) {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	for p := range d.unopened {
+		if known := d.written[p]; known != nil {
+			points[p] = known
+		}
+	}
 }
 
 func (d *Dir) open(p partition, from commitlog.Checkpoint) (log *commitlog.Log, topicID string, err error) {
@@ -247,6 +275,7 @@ func (d *Dir) Close() error {
 
 	var errs []error
 	clean, points := make(checkpoint), make(checkpoint)
+	d.keepUnopened(points)
 	for p, log := range d.logs {
 		c, err := log.Close()
 		if err != nil {

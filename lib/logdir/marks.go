@@ -74,6 +74,7 @@ func (d *Dir) Checkpoint() error {
 	d.checkpoints.Lock()
 	defer d.checkpoints.Unlock()
 	points := make(checkpoint)
+	d.keepUnopened(points)
 	moved := false
 	var errs []error
 	for p, log := range d.all() {
@@ -86,6 +87,9 @@ func (d *Dir) Checkpoint() error {
 		point, err := log.Checkpoint()
 		if err != nil {
 			errs = append(errs, err)
+			if known := d.written[p]; known != nil {
+				points[p] = known
+			}
 			continue
 		}
 		points[p] = []int64{point}

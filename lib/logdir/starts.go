@@ -64,9 +64,9 @@ func (c checkpoint) only(keep func(partition) bool) (kept checkpoint, changed bo
 	return kept, len(kept) != len(c)
 }
 
-// has tells whether the log of a partition is open, hidden or not.
+// has tells whether a partition is there, served or not.
 func (d *Dir) has(p partition) bool {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
-	return d.logs[p] != nil
+	return d.topics[p.topic][p.number]
 }

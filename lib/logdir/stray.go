@@ -21,13 +21,16 @@ func (d *Dir) SetAside(topic string, number int32) (name string, err error) {
 	}
 	p := partition{topic, number}
 	d.mu.Lock()
-	log, id := d.logs[p], d.ids[p]
+	there, log, id := d.topics[topic][number], d.logs[p], d.ids[p]
 	d.drop(p)
 	d.mu.Unlock()
-	if log == nil {
+	if !there {
 		return "", fmt.Errorf("topic %q: partition %d: %w", topic, number, ErrNoTopic)
 	}
-	_, closed := log.Close()
+	var closed error
+	if log != nil {
+		_, closed = log.Close()
+	}
 	name = filepath.Join(d.path, p.renamed(straySuffix))
 	if err := d.fsys.Rename(filepath.Join(d.path, p.dir()), name); err != nil {
 		return "", errors.Join(err, closed, d.bringBackOne(p, "", id))

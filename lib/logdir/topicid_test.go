@@ -31,7 +31,7 @@ func TestPartitionsRememberTheirTopic(t *testing.T) {
 		t.Fatal(err)
 	}
 	d = open(t, path)
-	want := []Partition{{"t", 0, topicID, false}, {"t", 1, "", false}, {"t", 2, damagedTopicID, false}}
+	want := []Partition{{"t", 0, topicID, false, nil}, {"t", 1, "", false, nil}, {"t", 2, damagedTopicID, false, nil}}
 	if diff := cmp.Diff(want, d.Partitions()); diff != "" {
 		t.Errorf("partitions (-want +got):\n%s", diff)
 	}
@@ -73,7 +73,7 @@ func TestHide(t *testing.T) {
 	if err := d.Adopt("t", 0, other); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]Partition{{"t", 0, other, false}}, d.Partitions()); diff != "" {
+	if diff := cmp.Diff([]Partition{{"t", 0, other, false, nil}}, d.Partitions()); diff != "" {
 		t.Errorf("partitions (-want +got):\n%s", diff)
 	}
 	if _, ok := d.Log("t", 0); !ok {

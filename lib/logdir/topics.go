@@ -19,6 +19,7 @@ type Partition struct {
 	Number  int32
 	TopicID string // of the topic that it was made for, "" when nothing says; see Create
 	Hidden  bool   // see Hide
+	Err     error  // why its log could not be opened
 }
 
 // Damaged tells that the file which says what topic the partition was made for cannot be read.
@@ -43,11 +44,14 @@ func (d *Dir) all() map[partition]*commitlog.Log {
 	return maps.Clone(d.logs)
 }
 
-// Topic returns a topic by its name. ok is false when the directory has no partition of it that is not hidden.
+// isServed tells whether a partition of topics is neither hidden nor unopened. mu is held.
+func (d *Dir) isServed(p partition) bool { return !d.hidden[p] && d.unopened[p] == nil }
+
+// Topic returns a topic by its name, with those partitions that are served. ok is false when there are none.
 func (d *Dir) Topic(name string) (t Topic, ok bool) {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
-	return d.topic(name, func(p partition) bool { return !d.hidden[p] })
+	return d.topic(name, d.isServed)
 }
 
 // topic collects the partitions of a topic for which keep holds. mu is held.
@@ -62,13 +66,13 @@ func (d *Dir) topic(name string, keep func(partition) bool) (t Topic, ok bool) {
 	return t, len(t.Partitions) > 0
 }
 
-// Topics returns all topics that are not hidden, sorted by name.
+// Topics returns all topics with those partitions that are served, sorted by name.
 func (d *Dir) Topics() []Topic {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
 	topics := make([]Topic, 0, len(d.topics))
 	for _, name := range slices.Sorted(maps.Keys(d.topics)) {
-		if t, ok := d.topic(name, func(p partition) bool { return !d.hidden[p] }); ok {
+		if t, ok := d.topic(name, d.isServed); ok {
 			topics = append(topics, t)
 		}
 	}
@@ -96,7 +100,7 @@ func (d *Dir) PartitionsOf(topic string) []Partition {
 func (d *Dir) appendPartitions(list []Partition, topic string) []Partition {
 	for _, number := range slices.Sorted(maps.Keys(d.topics[topic])) {
 		p := partition{topic, number}
-		list = append(list, Partition{topic, number, d.ids[p], d.hidden[p]})
+		list = append(list, Partition{topic, number, d.ids[p], d.hidden[p], d.unopened[p]})
 	}
 	return list
 }
@@ -106,7 +110,7 @@ func (d *Dir) appendPartitions(list []Partition, topic string) []Partition {
 func (d *Dir) Hide(topic string, number int32) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if p := (partition{topic, number}); d.logs[p] != nil {
+	if p := (partition{topic, number}); d.topics[topic][number] {
 		d.hidden[p] = true
 	}
 }
@@ -131,6 +135,7 @@ func (d *Dir) drop(p partition) {
 	delete(d.logs, p)
 	delete(d.ids, p)
 	delete(d.hidden, p)
+	delete(d.unopened, p)
 	delete(d.topics[p.topic], p.number)
 	if len(d.topics[p.topic]) == 0 {
 		delete(d.topics, p.topic)
