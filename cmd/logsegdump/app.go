@@ -119,7 +119,6 @@ func (o *options) checkFlags() error {
 	}{
 		{modes > 1, "--check, --records, --values, --summary, --salvage and --repair exclude each other (but --check --records)"},
 		{o.hex && o.check, "--hex and --check exclude each other"},
-		{o.hex && o.json, "--hex and --json exclude each other"},
 		{o.dryRun && !o.repair, "--dry-run without --repair"},
 		{ranged && (o.check || o.repair), "--offset and --time exclude --check and --repair, which look at everything"},
 		{(shaped || o.format.Template != nil) && !o.values, "--format, --delimiter, --null and --key-delimiter need --values"},

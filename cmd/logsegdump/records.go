@@ -68,6 +68,9 @@ func (m *records) batch(f *inspect.File, b *inspect.Batch) error {
 				return nil // a marker is no message, and logcat would make one of it
 			}
 			m.line = appendRecordJSON(m.line[:0], f, b, r)
+			if m.s.o.hex {
+				m.line = appendHexJSON(m.line, r)
+			}
 		} else {
 			m.list.heading(f, recordColumns)
 			m.line = m.text(m.line[:0], b, r, control)
@@ -80,6 +83,22 @@ func (m *records) batch(f *inspect.File, b *inspect.Batch) error {
 func appendRecordJSON(dst []byte, f *inspect.File, b *inspect.Batch, r *record.Record) []byte {
 	dst = format.AppendJSON(dst, &format.Message{Topic: f.Topic, Partition: f.Partition, Record: *r})
 	return fmt.Appendf(dst[:len(dst)-1], `,"position":%d}`, b.Position)
+}
+
+// appendHexJSON adds key and value in hexadecimal to an object.
+func appendHexJSON(object []byte, r *record.Record) []byte {
+	object = object[:len(object)-1]
+	for _, field := range []struct {
+		name  string
+		bytes []byte
+	}{{"key_hex", r.Key}, {"value_hex", r.Value}} {
+		if field.bytes == nil {
+			object = fmt.Appendf(object, `,"%s":null`, field.name)
+		} else {
+			object = fmt.Appendf(object, `,"%s":"%x"`, field.name, field.bytes)
+		}
+	}
+	return append(object, '}')
 }
 
 func (m *records) text(dst []byte, b *inspect.Batch, r *record.Record, control bool) []byte {
