@@ -55,6 +55,36 @@ func TestDryRun(t *testing.T) {
 	}
 }
 
+// A rehearsal goes on where the resume file says, and leaves it as it is.
+func TestDryRunOfTheRest(t *testing.T) {
+	t.Chdir(t.TempDir())
+	if err := os.WriteFile("in", []byte("1\n2\n3\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	p, err := openProgress("pos", "t", []string{"in"}, []byte("\n"), false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := newLedger(p)
+	l.hold(t.Context(), &message{line: 1, bytes: []byte("1"), size: 1, mark: mark{end: 2, last: 1, crc: addMessage(0, &message{bytes: []byte("1")})}}, nil, nil)
+	l.settle([]int64{1}, acknowledged)
+	if err := p.save(); err != nil {
+		t.Fatal(err)
+	}
+	p.close()
+	before, err := os.ReadFile("pos")
+	if err != nil {
+		t.Fatal(err)
+	}
+	code, _, stderr := run(t, "", "-n", "--progress", "pos", "t", "in")
+	if want := "logcat: dry run: 2 messages, 2 bytes would be sent\n"; code != 0 || stderr != want {
+		t.Errorf("exit %d: %s", code, stderr)
+	}
+	if after, err := os.ReadFile("pos"); err != nil || !bytes.Equal(before, after) {
+		t.Errorf("the resume file is %s (%v), and was %s", after, err, before)
+	}
+}
+
 // A refused line is named by its number in its own file.
 func TestRefusedLinesAreNamedWithTheirFile(t *testing.T) {
 	dir := t.TempDir()
@@ -74,6 +104,7 @@ func TestUsage(t *testing.T) {
 	for _, args := range [][]string{
 		{}, {"-0", "-d", "x", "t"}, {"-d", "", "t"}, {"-K", "", "t"}, {"-p", "-1", "t"}, {"-w", "-0", "t"}, {"-k", "a", "-K", ":", "t"}, {"--json", "-K", ":", "t"}, {"-n", "--tee", "t"},
 		{"-q", "-v", "t"}, {"--batch-bytes", "0", "t"}, {"-z", "brotli", "t"}, {"-a", "2", "t"}, {"-H", "=x", "t"}, {"-p", "x", "t"}, {"--linger", "-1s", "t"},
+		{"--confirm", "f", "t"}, {"--json", "-n", "--confirm", "f", "t"}, {"--json", "--confirm", "f", "--progress", "p", "t"}, {"--timeout", "0", "t"},
 	} {
 		code, stdout, stderr := run(t, "", args...)
 		if code != cli.ExitUsage || stdout != "" || strings.Count(stderr, "\n") > 2 || !strings.HasPrefix(stderr, "logcat: ") {
