@@ -27,6 +27,9 @@ type Member struct {
 	helpers  sync.WaitGroup
 	wake     chan struct{} // something the loop may wait for has happened
 	telling  sync.Mutex
+	// reads is held from a change of what is to be read until the reader was told, so that it is told in that order.
+	// The reader takes what it is told at once. It is locked before mu.
+	reads sync.Mutex
 
 	// The loop's.
 	session int64            // in which the claims were made
@@ -193,6 +196,8 @@ func (m *Member) suspended(err error) {
 
 // end lets everything that waits return err.
 func (m *Member) end(err error) {
+	m.reads.Lock()
+	defer m.reads.Unlock()
 	m.mu.Lock()
 	m.err = err
 	m.settled = false

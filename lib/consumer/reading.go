@@ -26,6 +26,7 @@ func (m *Member) open(c *claim) {
 func (m *Member) begin(claims []*claim, offset func(i int) int64) {
 	var spans []client.Span
 	unknown := map[string][]seeker{}
+	m.reads.Lock()
 	for i, c := range claims {
 		m.mu.Lock()
 		tag := c.span.Tag
@@ -43,6 +44,7 @@ func (m *Member) begin(claims []*claim, offset func(i int) int64) {
 	if len(spans) > 0 {
 		m.reader.Add(spans...)
 	}
+	m.reads.Unlock()
 	for topic, seekers := range unknown {
 		m.helpers.Go(func() { m.seek(topic, seekers) })
 	}
@@ -51,12 +53,14 @@ func (m *Member) begin(claims []*claim, offset func(i int) int64) {
 // read begins to read a partition at an offset that its broker has named, unless it has been begun otherwise since it had
 // the tag.
 func (m *Member) read(c *claim, tag, offset int64) {
+	m.reads.Lock()
+	defer m.reads.Unlock()
 	if span, _ := m.place(c, tag, offset, true); span.Tag != 0 {
 		m.reader.Add(span)
 	}
 }
 
-// place moves a partition to an offset, unless it has been moved otherwise since it had the tag. What is to be read then
+// place, with reads locked, moves a partition to an offset, unless it has been moved otherwise since it had the tag. What is to be read then
 // has a tag. Where it is not known what an offset means that no broker has named, somebody has to find out.
 func (m *Member) place(c *claim, tag, offset int64, named bool) (span client.Span, unknown seeker) {
 	m.mu.Lock()
@@ -81,6 +85,8 @@ func (m *Member) place(c *claim, tag, offset int64, named bool) (span client.Spa
 
 // resume goes on reading where it has ended for an error.
 func (m *Member) resume(c *claim, tag int64) {
+	m.reads.Lock()
+	defer m.reads.Unlock()
 	m.mu.Lock()
 	live := c.live(tag)
 	if live {

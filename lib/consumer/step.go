@@ -173,15 +173,17 @@ func (t *term) owners(topic string) (map[int32]string, error) {
 // close begins the end of a claim: nothing more of it is delivered but what is being written.
 func (t *term) close(c *claim) {
 	m := t.m
+	m.reads.Lock()
 	m.mu.Lock()
 	was := c.closing
 	c.closing, m.settled = true, false
 	m.broadcast()
 	m.mu.Unlock()
+	m.reader.Remove(c.topic, c.id)
+	m.reads.Unlock()
 	if was {
 		return
 	}
-	m.reader.Remove(c.topic, c.id)
 	time.AfterFunc(m.o.Drain, func() {
 		m.mu.Lock()
 		c.overdue = true

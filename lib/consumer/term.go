@@ -230,6 +230,7 @@ func (t *term) outcome(c *claim, err error) error {
 // drop forgets a claim that holds no longer. What was delivered and not committed will be delivered again, by another.
 func (t *term) drop(c *claim, err error) {
 	m := t.m
+	m.reads.Lock()
 	m.mu.Lock()
 	c.gone = true
 	delete(m.claims, c.partition)
@@ -238,6 +239,7 @@ func (t *term) drop(c *claim, err error) {
 	m.broadcast()
 	m.mu.Unlock()
 	m.reader.Remove(c.topic, c.id)
+	m.reads.Unlock()
 	if mark != c.owned.Offset {
 		m.tell(Event{Kind: Lost, Topic: c.topic, Partition: c.id, Offset: mark, Err: err})
 	} else {
