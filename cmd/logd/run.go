@@ -8,7 +8,6 @@ import (
 	"net"
 	"os"
 	"runtime/debug"
-	"strconv"
 	"sync"
 	"syscall"
 	"time"
@@ -82,8 +81,7 @@ func run(ctx context.Context, env *cli.Env, o *options) (err error) {
 	}
 	d := &instance{options: o, env: env, broker: b, member: member, zookeeper: zookeeper}
 	return d.serve(ctx, func() {
-		host, port := b.Advertised()
-		logger.Info("started", "address", listener.Addr().String(), "advertised", net.JoinHostPort(host, strconv.Itoa(int(port))), "id", member.ID(),
+		logger.Info("started", "address", listener.Addr().String(), "advertised", b.Advertised(), "id", member.ID(),
 			"cluster", member.ClusterID(), "zookeeper", zookeeper.connect, "data_dir", dir.Path(), "topics", len(dir.Topics()),
 			"flush", o.flushPolicy(), "after", time.Since(began).Round(time.Millisecond))
 	}, listener.Addr().String())
@@ -107,8 +105,7 @@ func (d *instance) serve(ctx context.Context, started func(), address string) er
 	served, joined := make(chan error, 1), make(chan error, 1)
 	go func() { served <- d.broker.Serve(serving) }() // the listener is open: a client that comes before is served, too
 	go func() {
-		host, port := d.broker.Advertised()
-		err := d.member.Run(serving, host, port, func() error {
+		err := d.member.Run(serving, func() error {
 			started()
 			return d.announce(serving, address)
 		})

@@ -55,7 +55,7 @@ func TestDescribeConfigs(t *testing.T) {
 			{"broker.id", "7", fromFile},
 			{"message.max.bytes", "5000", fromFile},
 			{"log.dirs", s.dir.Path(), fromFile},
-			{"advertised.listeners", "PLAINTEXT://" + s.advertised.String(), standard},
+			{"advertised.listeners", "PLAINTEXT://" + s.Advertised(), standard},
 			{"zookeeper.connect", "127.0.0.1:2181", fromFile},
 			{"auto.create.topics.enable", "true", standard},
 		}},

@@ -48,7 +48,7 @@ type Broker struct {
 	running sync.WaitGroup
 }
 
-// New checks the options and returns a Broker that Serve will start. It keeps no goroutine.
+// New checks the options, gives the member its address, and returns a Broker that Serve will start. It keeps no goroutine.
 func New(options Options) (*Broker, error) {
 	options = options.withDefaults()
 	if err := options.check(); err != nil {
@@ -73,12 +73,13 @@ func New(options Options) (*Broker, error) {
 		maxNewPartitions: maxNewPartitions,
 		conns:            make(map[*conn]struct{}),
 	}
+	b.member.SetAddress(advertised.host, advertised.port)
 	b.hard, b.stopHard = context.WithCancel(context.Background())
 	return b, nil
 }
 
-// Advertised is the address that clients are told.
-func (b *Broker) Advertised() (host string, port int32) { return b.advertised.host, b.advertised.port }
+// Advertised is the HOST:PORT that clients are told.
+func (b *Broker) Advertised() string { return b.advertised.String() }
 
 // id is the broker's in its cluster.
 func (b *Broker) id() int32 { return b.member.ID() }

@@ -14,7 +14,7 @@ import (
 // What a client sends next is refused, as it does not begin at 0; it goes on under another id without losing anything.
 func TestForgottenProducer(t *testing.T) {
 	s := serve(t, setup{options: func(o *Options) { o.AutoCreate = false }})
-	client, err := kgo.NewClient(kgo.SeedBrokers(s.advertised.String()), kgo.DefaultProduceTopic("t"),
+	client, err := kgo.NewClient(kgo.SeedBrokers(s.Advertised()), kgo.DefaultProduceTopic("t"),
 		kgo.MetadataMinAge(10*time.Millisecond), kgo.RetryBackoffFn(func(int) time.Duration { return 10 * time.Millisecond }))
 	if err != nil {
 		t.Fatal(err)

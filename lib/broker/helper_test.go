@@ -135,8 +135,7 @@ func join(t testing.TB, zookeeper *zkfake.Server, options cluster.Options) *clus
 func register(t testing.TB, ctx context.Context, b *Broker, running *sync.WaitGroup) {
 	registered := make(chan struct{})
 	running.Go(func() {
-		host, port := b.Advertised()
-		if err := b.member.Run(ctx, host, port, func() error { close(registered); return nil }); err != nil {
+		if err := b.member.Run(ctx, func() error { close(registered); return nil }); err != nil {
 			t.Errorf("Run: %v", err)
 		}
 	})

@@ -24,7 +24,7 @@ func TestFranzGo(t *testing.T) {
 			ctx, cancel := context.WithTimeout(context.Background(), 2*patience)
 			defer cancel()
 			topic := "t-" + codec.name
-			client, err := kgo.NewClient(kgo.SeedBrokers(s.advertised.String()), kgo.AllowAutoTopicCreation(),
+			client, err := kgo.NewClient(kgo.SeedBrokers(s.Advertised()), kgo.AllowAutoTopicCreation(),
 				kgo.ProducerBatchCompression(codec.codec), kgo.DefaultProduceTopic(topic), kgo.MaxBufferedRecords(100_000))
 			if err != nil {
 				t.Fatal(err)
@@ -46,7 +46,7 @@ func TestFranzGo(t *testing.T) {
 				t.Fatalf("%d different ids for %d records", len(sent), n)
 			}
 
-			reader, err := kgo.NewClient(kgo.SeedBrokers(s.advertised.String()), kgo.ConsumeTopics(topic),
+			reader, err := kgo.NewClient(kgo.SeedBrokers(s.Advertised()), kgo.ConsumeTopics(topic),
 				kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()), kgo.FetchMaxWait(time.Second))
 			if err != nil {
 				t.Fatal(err)

@@ -35,8 +35,10 @@ func (m *Member) follow(ctx context.Context) {
 
 // round looks once.
 func (m *Member) round(ctx context.Context, whole bool) error {
-	m.applying.Lock()
-	defer m.applying.Unlock()
+	if err := m.apply(ctx); err != nil {
+		return err
+	}
+	defer m.applied()
 	if whole {
 		m.view.Resync()
 		if err := m.session.FinishDeletes(ctx); err != nil {
@@ -60,6 +62,18 @@ func (m *Member) round(ctx context.Context, whole bool) error {
 	}
 	return nil
 }
+
+// apply waits until nobody else changes the directory.
+func (m *Member) apply(ctx context.Context) error {
+	select {
+	case m.applying <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (m *Member) applied() { <-m.applying }
 
 // say tells of other brokers that came and went.
 func (m *Member) say(changes registry.Changes) {

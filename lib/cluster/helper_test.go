@@ -84,7 +84,8 @@ func (b *broker) run() {
 	registered, ended := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(ended)
-		if err := b.Run(ctx, "127.0.0.1", 9000+b.ID(), func() error { close(registered); return nil }); err != nil {
+		b.SetAddress("127.0.0.1", 9000+b.ID())
+		if err := b.Run(ctx, func() error { close(registered); return nil }); err != nil {
 			b.t.Errorf("broker %d: %v", b.ID(), err)
 		}
 	}()

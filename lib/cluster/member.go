@@ -56,9 +56,9 @@ type Member struct {
 
 	registered atomic.Bool // and not fenced
 
-	self atomic.Pointer[registry.Broker] // as Run registers it; nil before
+	self atomic.Pointer[registry.Broker] // as Run registers it; nil before SetAddress
 
-	applying sync.Mutex // one change of the directory at a time
+	applying chan struct{} // held by whoever changes the directory, also while ZooKeeper is asked what to change
 
 	mu      sync.Mutex
 	rounds  chan struct{}    // closed, and replaced, after each round of the follower
@@ -75,7 +75,7 @@ func Join(ctx context.Context, options Options) (*Member, error) {
 	options = options.withDefaults()
 	m := &Member{
 		session: options.Session, dir: options.Dir, options: options, logger: options.Logger,
-		rounds: make(chan struct{}), failed: make(map[string]error), said: make(map[string]bool),
+		applying: make(chan struct{}, 1), rounds: make(chan struct{}), failed: make(map[string]error), said: make(map[string]bool),
 	}
 	if err := m.reach(ctx); err != nil {
 		return nil, err
@@ -124,6 +124,11 @@ func (m *Member) begin(ctx context.Context) error {
 	return m.alignAll(ctx)
 }
 
+// SetAddress says where clients find the broker: Brokers tells it from then on, and Run registers it.
+func (m *Member) SetAddress(host string, port int32) {
+	m.self.Store(&registry.Broker{ID: m.id, Host: host, Port: port, Incarnation: m.dir.Incarnation()})
+}
+
 // ID is the broker's.
 func (m *Member) ID() int32 { return m.id }
 
@@ -149,7 +154,7 @@ func (m *Member) Leads(t registry.Topic, partition int32) bool {
 	return partition >= 0 && int(partition) < len(t.Replicas) && t.Replicas[partition][0] == m.id
 }
 
-// Brokers are those that are there, this one always among them, by id.
+// Brokers are those that are there, this one always among them once it has an address, by id.
 func (m *Member) Brokers() map[int32]registry.Broker {
 	known := m.Cluster().Brokers
 	self := m.self.Load()

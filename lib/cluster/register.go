@@ -7,21 +7,19 @@ import (
 	"logkit/lib/registry"
 )
 
-// Run keeps the broker registered under the address that clients are told, and the directory in line with the tree. It
-// blocks until the context ends, and returns nil then. registered is called once, after the first registration; its
+// Run keeps the broker registered under its address, which must have been set, and the directory in line with the tree.
+// It blocks until the context ends, and returns nil then. registered is called once, after the first registration; its
 // error ends Run. An error means that the broker must not go on: *registry.BrokerIDError, another one has its id.
-func (m *Member) Run(ctx context.Context, host string, port int32, registered func() error) error {
+func (m *Member) Run(ctx context.Context, registered func() error) error {
 	defer m.view.Close()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	self := registry.Broker{ID: m.id, Host: host, Port: port, Incarnation: m.dir.Incarnation()}
-	m.self.Store(&self)
 	followed := make(chan struct{})
 	go func() {
 		defer close(followed)
 		m.follow(ctx)
 	}()
-	err := m.register(ctx, self, registered)
+	err := m.register(ctx, *m.self.Load(), registered)
 	cancel()
 	<-followed
 	return err

@@ -59,8 +59,10 @@ func (m *Member) ChangeSettings(ctx context.Context, topic string, edit func(log
 	if err != nil {
 		return err
 	}
-	m.applying.Lock()
-	defer m.applying.Unlock()
+	if err := m.apply(ctx); err != nil {
+		return err
+	}
+	defer m.applied()
 	if _, here := m.dir.Topic(topic); !here {
 		return nil
 	}
