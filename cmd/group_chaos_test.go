@@ -69,6 +69,7 @@ type chaosMember struct {
 	cmd     *exec.Cmd
 	out     string // file of what it printed, PARTITION ID a line
 	said    string // file of its stderr
+	name    string // in the group, "" while it has not said it
 	ended   chan error
 	crashed bool
 	stops   [][2]int64 // parts of out that were printed between going on after a stop and being a member again
@@ -197,7 +198,13 @@ func (c *chaos) send() (stop chan struct{}, sent chan int) {
 		c.t.Fatal(err)
 	}
 	stop, sent = make(chan struct{}), make(chan int, 1)
+	finished := make(chan struct{})
+	c.t.Cleanup(func() {
+		cat.Process.Kill()
+		<-finished
+	})
 	go func() {
+		defer close(finished)
 		defer said.Close()
 		n := 0
 		for going := true; going; n++ {
@@ -416,7 +423,7 @@ func (c *chaos) balanced(after string) {
 			}
 		}
 		state = fmt.Sprintf("%d live, registered %q, owners %v", len(c.live), ids, owners)
-		if len(ids) == len(c.live) && maps.Equal(owners, want) {
+		if slices.Equal(ids, c.names()) && maps.Equal(owners, want) {
 			c.balance[after] = append(c.balance[after], time.Since(began))
 			return
 		}
@@ -425,6 +432,20 @@ func (c *chaos) balanced(after string) {
 		state += fmt.Sprintf("\nmember %d: %s", m.cmd.Process.Pid, m.text(m.said))
 	}
 	c.t.Fatalf("not balanced after %s: %s", after, state)
+}
+
+// names are those of the members that live, in order.
+func (c *chaos) names() (names []string) {
+	for _, m := range c.live {
+		if m.name == "" {
+			if _, rest, said := strings.Cut(m.text(m.said), `logtail: group "g": member "`); said {
+				m.name, _, _ = strings.Cut(rest, `"`)
+			}
+		}
+		names = append(names, m.name)
+	}
+	slices.Sort(names)
+	return names
 }
 
 // caughtUp waits until the group has committed all there is.

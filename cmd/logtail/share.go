@@ -81,6 +81,9 @@ func (s *share) join(ctx context.Context, topics []string, fail func(error)) err
 	if err != nil {
 		return err
 	}
+	if s.o.verbose {
+		s.env.Say("group %q: member %q", s.o.group, s.member.Name())
+	}
 	if s.confirm != nil {
 		s.confirm.begin(s.member.Confirm, fail)
 	}

@@ -46,8 +46,13 @@ func (w *world) create(partitions int) registry.Topic {
 	w.t.Helper()
 	w.log.change(func() { delete(w.log.topics, "t") })
 	w.log.add("t", partitions)
-	topic, err := w.admin.CreateTopic(deadline(w.t), "t", replicas(0, partitions), nil)
+	const atOnce = 1500
+	topic, err := w.admin.CreateTopic(deadline(w.t), "t", replicas(0, min(partitions, atOnce)), nil)
 	must(w.t, err)
+	if partitions > atOnce {
+		topic, err = w.admin.AddPartitions(deadline(w.t), topic, replicas(atOnce, partitions-atOnce))
+		must(w.t, err)
+	}
 	return topic
 }
 
