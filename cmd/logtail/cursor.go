@@ -6,7 +6,10 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"strconv"
+
+	"golang.org/x/sys/unix"
 
 	"logkit/lib/vfs"
 )
@@ -22,6 +25,11 @@ type cursor struct {
 // openCursor reads the file, which need not exist.
 func openCursor(name string) (*cursor, error) {
 	c := &cursor{name: name, next: map[string]map[string]int64{}}
+	// It is replaced by renaming: what counts is the directory, and that is to be known before anything is printed.
+	dir := filepath.Dir(name)
+	if err := unix.Access(dir, unix.W_OK|unix.X_OK); err != nil {
+		return nil, fmt.Errorf("--cursor: directory %s: %w", dir, err)
+	}
 	text, err := os.ReadFile(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return c, nil

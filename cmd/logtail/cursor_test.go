@@ -1,6 +1,8 @@
 package main
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"testing"
@@ -49,6 +51,13 @@ func TestCursorOfAnotherKindIsRefused(t *testing.T) {
 		if _, err := openCursor(name); err == nil {
 			t.Errorf("%q: taken", text)
 		}
+	}
+}
+
+// Where it could not be kept, that is known before anything is printed.
+func TestCursorThatCouldNotBeKept(t *testing.T) {
+	if _, err := openCursor(filepath.Join(t.TempDir(), "missing", "cursor")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("%v", err)
 	}
 }
 

@@ -223,6 +223,9 @@ func (l *readerLoop) partition(chunks []Chunk, p *part, got *kmsg.FetchResponseT
 	return chunks
 }
 
+// misplaced is how long a partition may be looked for among brokers that answer before that counts as an outage.
+const misplaced = time.Second
+
 // failed notes that a partition could not be read this time.
 func (l *readerLoop) failed(chunks []Chunk, p *part, err error) []Chunk {
 	if l.parts[partID{p.Topic, p.Partition}] != p {
@@ -239,10 +242,14 @@ func (l *readerLoop) failed(chunks []Chunk, p *part, err error) []Chunk {
 	if !l.opts.Forever && now.Sub(p.since) >= l.timeout {
 		return l.ended(chunks, p, err)
 	}
-	if !l.outage && l.opts.Outage != nil {
-		l.opts.Outage(err)
+	// A broker that answers that the partition is not its own (any more) is no outage: the next one to be asked knows
+	// better, or that the topic was deleted. Only if that goes on somebody has to know.
+	if !l.outage && (transport(err) || errors.Is(err, ErrUnavailable) || now.Sub(p.since) >= misplaced) {
+		l.outage = true
+		if l.opts.Outage != nil {
+			l.opts.Outage(err)
+		}
 	}
-	l.outage = true
 	p.leader = -1
 	p.resumeAt = now.Add(p.pause.next())
 	return chunks
