@@ -3,7 +3,6 @@ package main
 import (
 	"io"
 
-	"logkit/lib/client"
 	"logkit/lib/format"
 	"logkit/lib/record"
 )
@@ -60,19 +59,6 @@ func (o *output) point() point { return point{o.printed, o.last} }
 
 // forget empties the buffer, into which everything since the point was put.
 func (o *output) forget(p point) { o.printed, o.last, o.buf = p.printed, p.last, o.buf[:0] }
-
-// records prints a list, up to the limit.
-func (o *output) records(list []client.Record) error {
-	for i := range list {
-		if o.full() {
-			break
-		}
-		if err := o.print(list[i].Topic, list[i].Partition, &list[i].Record); err != nil {
-			return err
-		}
-	}
-	return nil
-}
 
 func (o *output) flush() error {
 	if len(o.buf) == 0 {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -162,13 +163,18 @@ func (t *tail) offsets(ctx context.Context, spans []client.Span, ends map[int32]
 	return given, nil
 }
 
+// errFull ends what is being printed when it is enough.
+var errFull = errors.New("as many messages as --count says")
+
 // printLast prints the last messages of some partitions of a topic.
 func (t *tail) printLast(ctx context.Context, spans []client.Span) error {
-	records, err := t.c.Last(ctx, spans, int(min(t.o.lines.N, math.MaxInt32)), t.damage)
-	if err != nil {
-		return err
-	}
-	if err := t.out.records(records); err != nil {
+	err := t.c.Last(ctx, spans, int(min(t.o.lines.N, math.MaxInt32)), t.damage, func(r *client.Record) error {
+		if t.out.full() {
+			return errFull
+		}
+		return t.out.print(r.Topic, r.Partition, &r.Record)
+	})
+	if err != nil && !errors.Is(err, errFull) {
 		return err
 	}
 	return t.out.flush()

@@ -26,34 +26,33 @@ const (
 	atOnce      = 1 << 16
 )
 
-// Last returns the last n records of the spans taken together, merged by time: that is the order in which they would be
-// printed by a reader who saw each partition's records in order, and always went on with the earliest time (ties: the
-// lower partition). It reads backwards from the ends, no more than it needs. Batches that can not be read are told to
-// damaged, and left out. Memory is bounded by n records for as many partitions as n fits into 65536, at least one.
-func (c *Client) Last(ctx context.Context, spans []Span, n int, damaged func(error)) ([]Record, error) {
-	return last(ctx, spans, n, damaged, func() *Reader { return c.NewReader(ReaderOptions{}) })
+// Last calls each with the last n records of the spans taken together, merged by time: that is the order in which they
+// would be printed by a reader who saw each partition's records in order, and always went on with the earliest time (ties:
+// the lower partition). A record is valid during the call; an error of each ends it, and is returned.
+//
+// It reads backwards from the ends, no more than it needs. Batches that can not be read are told to damaged, and left out.
+// Memory is bounded by the batches that hold the last n records of each partition, as they are stored, and 24 bytes for
+// each record, for as many partitions at a time as n fits into 65536, at least one.
+func (c *Client) Last(ctx context.Context, spans []Span, n int, damaged func(error), each func(*Record) error) error {
+	return last(ctx, spans, n, damaged, func() *Reader { return c.NewReader(ReaderOptions{}) }, each)
 }
 
-func last(ctx context.Context, spans []Span, n int, damaged func(error), newReader func() *Reader) ([]Record, error) {
-	var all []timedRecord
+func last(ctx context.Context, spans []Span, n int, damaged func(error), newReader func() *Reader, each func(*Record) error) error {
+	var marks []lastMark
 	n = min(n, 1<<40) // so that sizes computed of it fit
 	if n <= 0 {
-		return nil, nil
+		return nil
 	}
 	for group := range slices.Chunk(spans, max(1, atOnce/n)) {
 		s := lastSearch{n: n, damaged: damaged, reader: newReader(), ends: map[partID]*lastOf{}}
 		found, err := s.run(ctx, group)
 		s.reader.Close()
 		if err != nil {
-			return nil, err
+			return err
 		}
-		all = mergeLast(all, found, n)
+		marks = mergeLast(marks, found, n)
 	}
-	records := make([]Record, len(all))
-	for i := range all {
-		records[i] = all[i].Record
-	}
-	return records, nil
+	return replay(ctx, marks, each)
 }
 
 // lastSearch finds the last n records of some spans at once.
@@ -71,10 +70,25 @@ type lastOf struct {
 	window  Span     // what is being read of it
 	batches [][]byte // of the window, as many as may be needed
 	counts  []int    // records of each that are in the window for sure
-	found   []Record // of the windows before, which lie behind this one
+
+	// Of the windows before, which lie behind this one.
+	kept  [][]byte
+	found []lastMark
+
+	// In replay.
+	it    record.Iterator
+	begun bool
+	rec   Record
 }
 
-func (s *lastSearch) run(ctx context.Context, spans []Span) ([][]Record, error) {
+// lastMark is a record of a partition.
+type lastMark struct {
+	at     int64 // the time that counts for merging
+	offset int64
+	of     *lastOf
+}
+
+func (s *lastSearch) run(ctx context.Context, spans []Span) ([]*lastOf, error) {
 	reach := min(max(firstWindow, int64(s.n)*likelySize), 16<<20)
 	for _, span := range spans {
 		l := &lastOf{span: span, window: span}
@@ -98,9 +112,9 @@ func (s *lastSearch) run(ctx context.Context, spans []Span) ([][]Record, error) 
 			}
 		}
 	}
-	var found [][]Record
+	var found []*lastOf
 	for _, span := range spans {
-		found = append(found, s.ends[partID{span.Topic, span.Partition}].found)
+		found = append(found, s.ends[partID{span.Topic, span.Partition}])
 	}
 	return found, nil
 }
@@ -127,8 +141,9 @@ func (s *lastSearch) take(c Chunk) (bool, error) {
 	if !c.Last {
 		return false, nil
 	}
-	l.found = append(s.decode(l), l.found...)
+	l.found = append(s.mark(l), l.found...)
 	l.found = l.found[max(0, len(l.found)-s.n):]
+	l.kept = append(l.batches, l.kept...)
 	if len(l.found) == s.n || l.window.Start <= l.span.Start {
 		return true, nil
 	}
@@ -163,21 +178,8 @@ func (l *lastOf) trim(n int) int {
 	return keep
 }
 
-// decode returns copies of the last n records that are in the window.
-func (s *lastSearch) decode(l *lastOf) []Record {
-	total := 0
-	s.each(l, func(record.Record) { total++ }, s.damaged)
-	records := make([]Record, 0, min(total, s.n))
-	s.each(l, func(r record.Record) {
-		if total--; total < s.n {
-			records = append(records, Record{l.span.Topic, l.span.Partition, cloneRecord(r)})
-		}
-	}, func(error) {})
-	return records
-}
-
-// each calls f with the records that are in the window, valid during the call.
-func (s *lastSearch) each(l *lastOf, f func(record.Record), damaged func(error)) {
+// mark returns the records that are in the window.
+func (s *lastSearch) mark(l *lastOf) (marks []lastMark) {
 	var rec record.Record
 	for _, batch := range l.batches {
 		err := s.it.Reset(batch)
@@ -186,49 +188,64 @@ func (s *lastSearch) each(l *lastOf, f func(record.Record), damaged func(error))
 		}
 		for err == nil && s.it.Next(&rec) {
 			if rec.Offset >= l.window.Start && rec.Offset < l.window.End {
-				f(rec)
+				marks = append(marks, lastMark{rec.Timestamp, rec.Offset, l})
 			}
 		}
 		if err = cmp.Or(err, s.it.Err()); err != nil {
-			damaged(&DamageError{Topic: l.span.Topic, Partition: l.span.Partition, Offset: s.it.Header().BaseOffset, Err: err})
+			s.damaged(&DamageError{Topic: l.span.Topic, Partition: l.span.Partition, Offset: s.it.Header().BaseOffset, Err: err})
 		}
 	}
+	return marks
 }
 
-func cloneRecord(r record.Record) record.Record {
-	r.Key, r.Value = bytes.Clone(r.Key), bytes.Clone(r.Value)
-	r.Headers = slices.Clone(r.Headers)
-	for i := range r.Headers {
-		r.Headers[i].Value = bytes.Clone(r.Headers[i].Value)
+// mergeLast adds the records of some partitions to others that are merged already, and keeps the last n. The time of a
+// record becomes one that is no later than that of any behind it in its partition: so each partition is in order of time,
+// whatever its timestamps say.
+func mergeLast(merged []lastMark, found []*lastOf, n int) []lastMark {
+	for _, l := range found {
+		at := int64(math.MaxInt64)
+		for i := range slices.Backward(l.found) {
+			at = min(at, l.found[i].at)
+			l.found[i].at = at
+		}
+		merged = append(merged, l.found...)
+		l.found = nil
 	}
-	return r
-}
-
-// timedRecord is a record with the time that counts for merging: no later than that of any behind it in its partition.
-// So each partition is in order of time, whatever its timestamps say.
-type timedRecord struct {
-	at int64
-	Record
-}
-
-// inTime gives the records of one partition, in order, their times.
-func inTime(records []Record) []timedRecord {
-	timed := make([]timedRecord, len(records))
-	at := int64(math.MaxInt64)
-	for i, r := range slices.Backward(records) {
-		at = min(at, r.Timestamp)
-		timed[i] = timedRecord{at, r}
-	}
-	return timed
-}
-
-// mergeLast adds the records of some partitions to others that are merged already, and keeps the last n.
-func mergeLast(merged []timedRecord, found [][]Record, n int) []timedRecord {
-	for _, records := range found {
-		merged = append(merged, inTime(records)...)
-	}
-	slices.SortStableFunc(merged, func(a, b timedRecord) int {
-		return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.Partition, b.Partition), cmp.Compare(a.Offset, b.Offset))
+	slices.SortFunc(merged, func(a, b lastMark) int {
+		return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.of.span.Partition, b.of.span.Partition), cmp.Compare(a.offset, b.offset))
 	})
-	return merged[max(0, len(merged)-n):]
+	return slices.Clone(merged[max(0, len(merged)-n):]) // partitions of which none is among them are let go
+}
+
+// replay decodes the records that are marked. Those of a partition come in its order, so that each batch is decoded once.
+func replay(ctx context.Context, marks []lastMark, each func(*Record) error) error {
+	for _, m := range marks {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if m.of.advance(m.offset) {
+			if err := each(&m.of.rec); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// advance goes on to the record of that id.
+func (l *lastOf) advance(offset int64) bool {
+	l.rec.Topic, l.rec.Partition = l.span.Topic, l.span.Partition
+	for {
+		for l.begun && l.it.Next(&l.rec.Record) {
+			if l.rec.Offset == offset {
+				return true
+			}
+		}
+		if len(l.kept) == 0 {
+			return false
+		}
+		l.begun = l.it.Reset(l.kept[0]) == nil
+		l.kept[0] = nil
+		l.kept = l.kept[1:]
+	}
 }

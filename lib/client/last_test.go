@@ -47,13 +47,11 @@ func (f *fakeLog) spans() (spans []Span) {
 
 func lastValues(t *testing.T, f *fakeLog, spans []Span, n int) (values []string, damage []error) {
 	t.Helper()
-	got, err := last(t.Context(), spans, n, func(err error) { damage = append(damage, err) },
-		func() *Reader { return newReader(ReaderOptions{}, f, time.Second) })
+	err := last(t.Context(), spans, n, func(err error) { damage = append(damage, err) },
+		func() *Reader { return newReader(ReaderOptions{}, f, time.Second) },
+		func(r *Record) error { values = append(values, string(r.Value)); return nil })
 	if err != nil {
 		t.Fatal(err)
-	}
-	for _, r := range got {
-		values = append(values, string(r.Value))
 	}
 	return values, damage
 }
@@ -140,7 +138,8 @@ func TestLastEndsWithItsContext(t *testing.T) {
 		log := newFakeLog(1)
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		_, err := last(ctx, []Span{between(0, 0, 10)}, 3, func(error) {}, func() *Reader { return newReader(ReaderOptions{}, log, time.Second) })
+		err := last(ctx, []Span{between(0, 0, 10)}, 3, func(error) {}, func() *Reader { return newReader(ReaderOptions{}, log, time.Second) },
+			func(*Record) error { return nil })
 		if !errors.Is(err, context.Canceled) {
 			t.Error(err)
 		}
