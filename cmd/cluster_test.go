@@ -34,7 +34,7 @@ func newCluster(t *testing.T) *cluster {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &cluster{t: t, bin: bin, zoo: zkpeer.Start(t)}
+	c := &cluster{t: t, bin: bin, zoo: zkpeer.Start(t, zkpeer.Tick)}
 	for range 3 {
 		m := &mortal{t: t, dir: t.TempDir(), listen: "127.0.0.1:0", flags: []string{"--zookeeper", c.zoo.Addr() + "/logkit", "--zookeeper-session", "2s"}}
 		m.listen = m.start()

@@ -16,7 +16,7 @@ import (
 
 	"logkit/lib/assign"
 	"logkit/lib/registry"
-	"logkit/lib/zkserver/zkreal"
+	"logkit/lib/zkserver/zkpeer"
 )
 
 // TestGroupChaos lets members of a group come and go while messages are sent: they are started, ended, killed, stopped
@@ -33,15 +33,7 @@ func TestGroupChaos(t *testing.T) {
 	}
 	t.Run("embedded", func(t *testing.T) { newChaos(t, nil).run(length) })
 	t.Run("zookeeper", func(t *testing.T) {
-		if err := zkreal.Installed(); err != nil {
-			t.Skip(err)
-		}
-		zk, err := zkreal.Start(t.TempDir(), time.Second)
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(zk.Kill)
-		newChaos(t, zk).run(length)
+		newChaos(t, zkpeer.Start(t, time.Second)).run(length)
 	})
 }
 
@@ -50,7 +42,7 @@ const chaosSession = 4 * time.Second
 
 type chaos struct {
 	t       *testing.T
-	zk      *zkreal.Server // nil: the broker's own
+	zk      *zkpeer.Server // nil: the broker's own
 	brokers []*mortal
 	env     []string
 	dice    *rand.Rand
@@ -75,13 +67,13 @@ type chaosMember struct {
 	stops   [][2]int64 // parts of out that were printed between going on after a stop and being a member again
 }
 
-func newChaos(t *testing.T, zk *zkreal.Server) *chaos {
+func newChaos(t *testing.T, zk *zkpeer.Server) *chaos {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	c := &chaos{t: t, zk: zk, dice: rand.New(rand.NewPCG(seed, 0)), partitions: 8, counts: map[string]int{}, balance: map[string][]time.Duration{}}
 	n, addr := 1, ""
 	if zk != nil {
-		n, addr = 2, zk.Addr
+		n, addr = 2, zk.Addr()
 	}
 	var brokers []string
 	for range n {
@@ -295,7 +287,7 @@ func (c *chaos) event() string {
 		case 12:
 			if c.zk != nil {
 				c.zk.Kill()
-				if err := c.zk.Launch(); err != nil {
+				if err := c.zk.Resume(); err != nil {
 					c.t.Fatal(err)
 				}
 				return "zookeeper killed and started"

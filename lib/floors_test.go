@@ -33,7 +33,6 @@ var floors = map[string]int{
 	"lib/vfs/crashfs": 1,
 
 	"lib/registry/zkfake": 1,
-	"lib/zkserver/zkreal": 1,
 	"lib/zkserver/zkpeer": 0,
 }
 

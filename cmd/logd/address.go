@@ -51,6 +51,16 @@ func isWildcard(host string) bool {
 	return host == "" || ip != nil && ip.IsUnspecified()
 }
 
+// probe finds out whether the port is taken before the broker is given a place in the cluster. Nobody is accepted there
+// before it has one.
+func (o *options) probe() error {
+	listener, err := net.Listen("tcp", o.listen)
+	if err != nil {
+		return o.explainListen(err)
+	}
+	return listener.Close()
+}
+
 // writeAddrFile tells where clients are served, and which ZooKeeper coordinates: the lines "kafka HOST:PORT" and
 // "zookeeper LIST". It appears whole, and only when they are.
 func writeAddrFile(name, kafka, zookeeper string) error {

@@ -25,7 +25,7 @@ type options struct {
 	id        brokerID
 	addrFile  string
 
-	zookeeper        string
+	zookeeper        ensemble
 	zookeeperListen  string
 	zookeeperSession cli.Duration
 	adopt            bool
@@ -134,7 +134,7 @@ func (o *options) flags() []ucli.Flag {
 		&ucli.PathFlag{Name: "addr-file", Destination: &o.addrFile,
 			Usage: "`FILE` to write the addresses to once clients are served"},
 
-		&ucli.StringFlag{Name: "zookeeper", Destination: &o.zookeeper, DefaultText: "the embedded one",
+		&ucli.GenericFlag{Name: "zookeeper", Value: &o.zookeeper, DefaultText: "the embedded one",
 			Usage: "ZooKeeper that coordinates the cluster, `HOST:PORT[,HOST:PORT]...[/CHROOT]`"},
 		&ucli.StringFlag{Name: "zookeeper-listen", Destination: &o.zookeeperListen,
 			Usage: "address of the embedded ZooKeeper, `HOST:PORT`; port 0 picks one"},

@@ -63,6 +63,9 @@ func run(ctx context.Context, env *cli.Env, o *options) (err error) {
 	if o.exitOnDiskError {
 		go zookeeper.watch(ctx, fail)
 	}
+	if err := o.probe(); err != nil {
+		return err
+	}
 	member, err := cluster.Join(ctx, o.clusterOptions(dir, zookeeper, logger))
 	if err != nil {
 		if ctx.Err() != nil {
@@ -190,7 +193,7 @@ func (o *options) dirOptions(logger *slog.Logger, fail context.CancelCauseFunc) 
 
 func (o *options) clusterOptions(dir *logdir.Dir, zookeeper *coordination, logger *slog.Logger) cluster.Options {
 	return cluster.Options{
-		Session: zookeeper.session, Dir: dir, ID: o.id.value, Adopt: o.adopt || zookeeper.server != nil, Move: o.adopt, Logger: logger,
+		Session: zookeeper.session, Dir: dir, ID: o.id.value, Alone: zookeeper.server != nil, Adopt: o.adopt || zookeeper.server != nil, Move: o.adopt, Logger: logger,
 	}
 }
 

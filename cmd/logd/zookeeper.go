@@ -18,6 +18,31 @@ import (
 	"logkit/lib/zkserver"
 )
 
+// ensemble is a connect string, or none.
+type ensemble struct {
+	connect string
+	servers []string
+	chroot  string
+}
+
+// Set takes a string apart. An empty one is refused: it comes from a variable that is not set, and logd would begin a
+// cluster of its own.
+func (e *ensemble) Set(text string) (err error) {
+	servers, chroot, err := registry.ParseConnect(text)
+	if err != nil {
+		return errors.New(strings.TrimPrefix(err.Error(), "zookeeper "))
+	}
+	*e = ensemble{text, servers, chroot}
+	return nil
+}
+
+func (e *ensemble) String() string {
+	if e == nil {
+		return ""
+	}
+	return e.connect
+}
+
 // coordination is the ZooKeeper of this logd: the embedded one, or a session with that of --zookeeper.
 type coordination struct {
 	connect string           // as tools are told it
@@ -27,23 +52,20 @@ type coordination struct {
 
 // openZooKeeper starts the embedded ZooKeeper, unless there is another, and a client of it. It waits for nobody.
 func (o *options) openZooKeeper(dir *logdir.Dir, logger *slog.Logger) (*coordination, error) {
-	c := &coordination{connect: o.zookeeper}
+	c := &coordination{connect: o.zookeeper.connect}
 	options := registry.Options{SessionTimeout: time.Duration(o.zookeeperSession), Logger: logger}
-	if o.zookeeper == "" {
+	if o.zookeeper.connect == "" {
 		if err := c.embed(o, dir, logger); err != nil {
 			return nil, o.explainZooKeeper(dir, err)
 		}
 		options.Servers, options.Dial = []string{c.server.Addr().String()}, c.server.Dial
 	} else {
-		var err error
-		if options.Servers, options.Chroot, err = registry.ParseConnect(o.zookeeper); err != nil {
-			return nil, cli.Usagef("option --zookeeper: %w", err)
-		}
+		options.Servers, options.Chroot = o.zookeeper.servers, o.zookeeper.chroot
 	}
 	session, err := registry.Connect(options)
 	if err != nil {
 		c.close()
-		return nil, fmt.Errorf("option --zookeeper %s: %w", o.zookeeper, err)
+		return nil, fmt.Errorf("option --zookeeper %s: %w", &o.zookeeper, err)
 	}
 	c.session = session
 	return c, nil
@@ -138,14 +160,14 @@ func (o *options) explainJoin(err error) error {
 		return cli.WithHint(err, "if that is right: --adopt makes the directory, with all its topics, a part of that cluster")
 	case errors.As(err, &empty):
 		hint := "is --zookeeper right? if so: --adopt begins the cluster anew with the topics of this directory"
-		if o.zookeeper == "" {
+		if o.zookeeper.connect == "" {
 			hint = "is --zookeeper missing? if not: --adopt begins a cluster anew with the topics of this directory"
 		}
 		return cli.WithHint(err, hint)
 	case errors.As(err, &id):
 		return cli.WithHint(err, "leave --id out")
 	case errors.As(err, &taken):
-		return cli.WithHint(err, "another --id, or none to be given a free one")
+		return cli.WithHint(err, "another --id, or none to be given a free one; --adopt with --id takes the place of a directory that is gone")
 	}
 	return err
 }
@@ -159,10 +181,7 @@ func (o *options) checkZooKeeper() error {
 	if d := time.Duration(o.zookeeperSession); d < time.Second || d > 5*time.Minute {
 		return cli.Usagef("option --zookeeper-session %v: allowed are 1s to 5m", d)
 	}
-	if o.zookeeper != "" {
-		if _, _, err := registry.ParseConnect(o.zookeeper); err != nil {
-			return cli.Usagef("option --zookeeper: %s", strings.TrimPrefix(err.Error(), "zookeeper "))
-		}
+	if o.zookeeper.connect != "" {
 		return nil
 	}
 	if listen, _, _ := net.SplitHostPort(o.listen); isWildcard(host) && isWildcard(listen) && o.advertise == "" {

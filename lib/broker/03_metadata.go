@@ -107,6 +107,9 @@ func (b *Broker) describeTopic(t registry.Topic, brokers []registry.Broker) kmsg
 	for number, replicas := range t.Replicas {
 		p := kmsg.NewMetadataResponseTopicPartition()
 		p.Partition, p.Leader, p.LeaderEpoch = int32(number), replicas[0], leaderEpoch
+		if replicas[0] == registry.NoBroker {
+			replicas = nil
+		}
 		p.Replicas, p.ISR = replicas, replicas
 		if !b.isServed(t, p.Partition, brokers) {
 			p.ErrorCode = kerr.LeaderNotAvailable.Code

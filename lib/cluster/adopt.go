@@ -10,12 +10,15 @@ import (
 	"logkit/lib/registry"
 )
 
-// adopt makes a topic of the partitions of each name that the tree does not know. They keep their records and settings;
-// numbers that are missing among them are begun without records.
+// adopt makes a topic of the partitions of each name that the tree does not know; they keep their records and settings. Of
+// a topic that it knows, by its id, it claims those of which nobody knows who has them.
 func (m *Member) adopt(ctx context.Context) error {
 	here := m.here()
 	for _, name := range slices.Sorted(maps.Keys(here)) {
-		if _, known := m.Cluster().Topics[name]; known {
+		if t, known := m.Cluster().Topics[name]; known {
+			if err := m.claim(ctx, t, here[name]); err != nil {
+				return err
+			}
 			continue
 		}
 		partitions, err := m.unburied(ctx, here[name])
@@ -48,11 +51,38 @@ func (m *Member) unburied(ctx context.Context, list []logdir.Partition) (kept []
 	return kept, nil
 }
 
+// claim claims those partitions that are there of a topic, and that no other broker is known to have.
+func (m *Member) claim(ctx context.Context, t registry.Topic, here []logdir.Partition) error {
+	var numbers []int32
+	for _, p := range here {
+		known := int(p.Number) < len(t.Replicas)
+		if t.ID != "" && p.TopicID == t.ID && !m.Leads(t, p.Number) && (m.options.Alone || !known || t.Replicas[p.Number][0] == registry.NoBroker) {
+			numbers = append(numbers, p.Number)
+		}
+	}
+	for chunk := range slices.Chunk(numbers, 500) { // as fit into a request
+		var err error
+		if t, err = m.session.ClaimPartitions(ctx, t, m.id, chunk); err != nil {
+			return err
+		}
+	}
+	if len(numbers) > 0 {
+		m.logger.Warn("partitions claimed: they were here, and zookeeper did not know who had them", "topic", t.Name, "partitions", len(numbers))
+	}
+	return nil
+}
+
 func (m *Member) adoptTopic(ctx context.Context, name string, partitions []logdir.Partition) error {
 	count := partitions[len(partitions)-1].Number + 1
 	replicas := make([][]int32, count)
 	for i := range replicas {
-		replicas[i] = []int32{m.id}
+		replicas[i] = []int32{registry.NoBroker} // another broker may have it, and claim it
+		if m.options.Alone {
+			replicas[i][0] = m.id
+		}
+	}
+	for _, p := range partitions {
+		replicas[p.Number][0] = m.id
 	}
 	t, err := m.create(ctx, name, commonID(partitions), replicas, m.dir.Settings(name))
 	if errors.Is(err, registry.ErrTopicExists) {
@@ -70,7 +100,7 @@ func (m *Member) adoptTopic(ctx context.Context, name string, partitions []logdi
 		}
 	}
 	m.logger.Warn("topic adopted: its partitions were here, and zookeeper did not know it", "topic", name, "partitions", count,
-		"without_records", int(count)-len(partitions))
+		"missing", int(count)-len(partitions))
 	return nil
 }
 

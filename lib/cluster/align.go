@@ -3,6 +3,7 @@ package cluster
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"maps"
 	"slices"
 
@@ -148,23 +149,21 @@ func (m *Member) setAside(p logdir.Partition, t registry.Topic) error {
 // hide keeps a partition from being served, and says why, once.
 func (m *Member) hide(p logdir.Partition, t registry.Topic, known bool) {
 	m.dir.Hide(p.Topic, p.Number)
-	reason, hint := "zookeeper does not know the topic", "to make it one: --adopt"
+	reason, hint := "zookeeper does not know the topic", "--adopt makes it one"
 	switch {
 	case p.Damaged():
 		reason, hint = "the id of its topic is damaged", "to serve it: stop logd, remove the partition.metadata beside the log, start it"
-	case known && m.Leads(t, p.Number):
-		reason, hint = "not its topic", ""
+	case known && p.TopicID != t.ID && p.TopicID != "":
+		reason, hint = "it is of another topic of that name", "none: read it with logsegdump"
+	case known && (int(p.Number) >= len(t.Replicas) || t.Replicas[p.Number][0] == registry.NoBroker):
+		reason, hint = "zookeeper does not know who has it", "--adopt claims it"
 	case known:
-		reason, hint = "it is another broker's", ""
+		holder := t.Replicas[p.Number][0]
+		reason, hint = fmt.Sprintf("it is broker %d's", holder),
+			fmt.Sprintf("if this is the directory of broker %d: --id %d --adopt, on a copy that has no other id", holder, holder)
 	}
-	key := fmt.Sprintf("%s-%d %s", p.Topic, p.Number, reason)
-	m.mu.Lock()
-	again := m.said[key]
-	m.said[key] = true
-	m.mu.Unlock()
-	if !again {
-		m.logger.Error("partition is kept, and not served: "+reason, "topic", p.Topic, "partition", p.Number, "topic_id", p.TopicID, "hint", hint)
-	}
+	m.once(slog.LevelError, fmt.Sprintf("%s-%d %s", p.Topic, p.Number, reason), "partition is kept, and not served: "+reason,
+		"topic", p.Topic, "partition", p.Number, "topic_id", p.TopicID, "hint", hint)
 }
 
 // serve begins the logs that are missing, and lets the settings hold.
@@ -200,7 +199,7 @@ func (m *Member) settings(ctx context.Context, name string) (logdir.Settings, er
 	usable := make(logdir.Settings, len(set))
 	for key, value := range set {
 		if err := (logdir.Settings{key: value}).Check(); err != nil {
-			m.once("setting "+name+" "+key+"="+value, "setting is not used", "topic", name, "reason", err)
+			m.once(slog.LevelWarn, "setting "+name+" "+key+"="+value, "setting is not used", "topic", name, "reason", err)
 			continue
 		}
 		usable[key] = value
@@ -208,13 +207,14 @@ func (m *Member) settings(ctx context.Context, name string) (logdir.Settings, er
 	return usable, nil
 }
 
-func (m *Member) once(key, message string, args ...any) {
+// once says what a key stands for, once.
+func (m *Member) once(level slog.Level, key, message string, args ...any) {
 	m.mu.Lock()
 	again := m.said[key]
 	m.said[key] = true
 	m.mu.Unlock()
 	if !again {
-		m.logger.Warn(message, args...)
+		m.logger.Log(context.Background(), level, message, args...)
 	}
 }
 

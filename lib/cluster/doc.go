@@ -23,6 +23,8 @@
 //	not there, or another broker's       buried                        deleted
 //	not there, or another broker's       not buried                    not served, kept, reported
 //	not there, but adoption is asked for any                           becomes a topic
+//	nobody's, and adoption is asked for  the same                      claimed, and served
+//	another broker's, and there is none  the same                      claimed, and served
 //
 // Nothing is ever deleted of which the tree does not say that somebody has deleted it: a data directory that meets the
 // wrong ZooKeeper, or an empty one, is as it was.

@@ -39,6 +39,9 @@ func (m *Member) round(ctx context.Context, whole bool) error {
 		return err
 	}
 	defer m.applied()
+	if err := m.home(ctx); err != nil {
+		return err // what is served goes on: nobody has said anything about it
+	}
 	if whole {
 		m.view.Resync()
 		if err := m.session.FinishDeletes(ctx); err != nil {
@@ -79,6 +82,12 @@ func (m *Member) applied() { <-m.applying }
 func (m *Member) say(changes registry.Changes) {
 	for _, id := range changes.Brokers {
 		if id == m.id {
+			if _, there := m.Cluster().Brokers[id]; !there && m.Registered() {
+				select {
+				case m.again <- struct{}{}:
+				default:
+				}
+			}
 			continue
 		}
 		if b, there := m.Cluster().Brokers[id]; there {

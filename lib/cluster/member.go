@@ -20,7 +20,10 @@ type Options struct {
 	Dir *logdir.Dir
 	// ID is the broker id that the operator asks for; logdir.NoBrokerID: that of the directory, or one that is given out.
 	ID int32
-	// Adopt makes topics of partitions that the tree does not know.
+	// Alone says that there are no other brokers, and never will be: whatever is in the directory is this one's, and what
+	// is missing of a topic is begun.
+	Alone bool
+	// Adopt makes topics of partitions that the tree does not know, and claims those of which it does not know who has them.
 	Adopt bool
 	// Move lets a directory that belongs to one cluster become a part of another, or begin its own anew in an empty tree.
 	Move bool
@@ -58,6 +61,8 @@ type Member struct {
 
 	self atomic.Pointer[registry.Broker] // as Run registers it; nil before SetAddress
 
+	again chan struct{} // the registration has gone while the session has not
+
 	applying chan struct{} // held by whoever changes the directory, also while ZooKeeper is asked what to change
 
 	mu      sync.Mutex
@@ -75,12 +80,9 @@ func Join(ctx context.Context, options Options) (*Member, error) {
 	options = options.withDefaults()
 	m := &Member{
 		session: options.Session, dir: options.Dir, options: options, logger: options.Logger,
-		applying: make(chan struct{}, 1), rounds: make(chan struct{}), failed: make(map[string]error), said: make(map[string]bool),
+		applying: make(chan struct{}, 1), again: make(chan struct{}, 1), rounds: make(chan struct{}), failed: make(map[string]error), said: make(map[string]bool),
 	}
 	if err := m.reach(ctx); err != nil {
-		return nil, err
-	}
-	if err := m.session.Plant(ctx); err != nil {
 		return nil, err
 	}
 	if err := m.identify(ctx); err != nil {
@@ -121,7 +123,11 @@ func (m *Member) begin(ctx context.Context) error {
 			return err
 		}
 	}
-	return m.alignAll(ctx)
+	if err := m.alignAll(ctx); err != nil {
+		return err
+	}
+	m.dir.BeginRetention() // by the settings that hold
+	return nil
 }
 
 // SetAddress says where clients find the broker: Brokers tells it from then on, and Run registers it.

@@ -3,6 +3,7 @@ package cluster
 import (
 	"context"
 	"errors"
+	"time"
 
 	"logkit/lib/registry"
 )
@@ -26,29 +27,45 @@ func (m *Member) Run(ctx context.Context, registered func() error) error {
 }
 
 func (m *Member) register(ctx context.Context, self registry.Broker, registered func() error) error {
+	said := ""
 	for first := true; ; {
 		lease, err := m.session.Lease(ctx)
 		if err == nil {
-			err = m.session.RegisterBroker(ctx, lease, self)
+			err = m.enroll(ctx, lease, self)
 		}
+		var taken *registry.BrokerIDError
 		switch {
 		case ctx.Err() != nil || errors.Is(err, registry.ErrClosed):
 			return nil
 		case errors.Is(err, registry.ErrExpired) || errors.Is(err, registry.ErrFenced):
 			continue
-		case err != nil:
+		case err != nil && (first || errors.As(err, &taken)):
 			return err
+		case err != nil:
+			if text := err.Error(); text != said {
+				said = text
+				m.logger.Error("the broker cannot be registered, it goes on serving and tries again", "reason", err)
+			}
+			if !pause(ctx, m.options.Retry) {
+				return nil
+			}
+			continue
 		case first:
 			first = false
+			m.twin(self)
 			if err := registered(); err != nil {
 				return err
 			}
 		default:
 			m.logger.Info("zookeeper is back, the broker is registered", "id", m.id)
 		}
+		said = ""
 		m.registered.Store(true)
 		select {
 		case <-lease.Done():
+		case <-m.again:
+			m.logger.Warn("somebody has removed the registration of this broker", "id", m.id)
+			continue
 		case <-ctx.Done():
 			return nil
 		}
@@ -57,6 +74,34 @@ func (m *Member) register(ctx context.Context, self registry.Broker, registered 
 		}
 		m.registered.Store(false)
 		m.logger.Warn("zookeeper is lost: what is served goes on, changes of topics wait", "reason", lease.Err())
+	}
+}
+
+// enroll registers the broker, in the tree of its own cluster only.
+func (m *Member) enroll(ctx context.Context, lease *registry.Lease, self registry.Broker) error {
+	if err := m.home(ctx); err != nil {
+		return err
+	}
+	return m.session.RegisterBroker(ctx, lease, self)
+}
+
+// twin says that another broker is registered under the same address: clients of the two will meet the wrong one.
+func (m *Member) twin(self registry.Broker) {
+	for id, other := range m.Cluster().Brokers {
+		if id != self.ID && other.Host == self.Host && other.Port == self.Port {
+			m.logger.Error("another broker is registered under the same address", "id", id, "host", other.Host, "port", other.Port)
+		}
+	}
+}
+
+func pause(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
 	}
 }
 

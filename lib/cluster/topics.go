@@ -140,13 +140,18 @@ func (m *Member) failure(topic string) error {
 	return m.failed[topic]
 }
 
-// until waits for what rounds of the follower bring.
+// until waits for what rounds of the follower bring. done is not called in the middle of one.
 func (m *Member) until(ctx context.Context, done func() (bool, error)) error {
 	for {
 		m.mu.Lock()
 		rounds := m.rounds
 		m.mu.Unlock()
-		if ok, err := done(); ok || err != nil {
+		if err := m.apply(ctx); err != nil {
+			return err
+		}
+		ok, err := done()
+		m.applied()
+		if ok || err != nil {
 			return err
 		}
 		select {

@@ -5,11 +5,13 @@ import (
 	"testing"
 
 	"go.uber.org/goleak"
+
+	"logkit/lib/zkserver/zkpeer"
 )
 
 func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
-		stopReal()
+		zkpeer.StopShared()
 		os.Exit(code)
 	}))
 }

@@ -3,10 +3,6 @@ package consumer
 import (
 	"context"
 	"fmt"
-	"io"
-	"net"
-	"os"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -16,7 +12,7 @@ import (
 	"logkit/lib/registry"
 	"logkit/lib/registry/zkfake"
 	"logkit/lib/zkserver"
-	"logkit/lib/zkserver/zkreal"
+	"logkit/lib/zkserver/zkpeer"
 )
 
 // patience is how long a test waits for what must happen.
@@ -87,11 +83,11 @@ func (target target) dial(t testing.TB) session {
 			}
 		}
 	} else {
-		wire := &cable{}
-		s.cut = wire.cut
+		wire := &zkpeer.Cable{}
+		s.cut = wire.Cut
 		s.Session, err = registry.NewSession(options, func(events func(zk.Event)) (registry.Conn, error) {
 			conn, _, err := zk.Connect([]string{target.addr}, options.SessionTimeout, zk.WithEventCallback(events),
-				zk.WithLogger(quiet{}), zk.WithLogInfo(false), zk.WithDialer(wire.dial))
+				zk.WithLogger(quiet{}), zk.WithLogInfo(false), zk.WithDialer(wire.Dial))
 			return conn, err
 		})
 	}
@@ -104,63 +100,10 @@ type quiet struct{}
 
 func (quiet) Printf(string, ...any) {}
 
-// cable is a connection that can be cut.
-type cable struct {
-	mu    sync.Mutex
-	down  bool
-	conns []net.Conn
-}
-
-func (c *cable) dial(network, address string, timeout time.Duration) (net.Conn, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.down {
-		return nil, io.ErrClosedPipe
-	}
-	conn, err := net.DialTimeout(network, address, timeout)
-	if err == nil {
-		c.conns = append(c.conns, conn)
-	}
-	return conn, err
-}
-
-func (c *cable) cut(on bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.down = on
-	for _, conn := range c.conns {
-		conn.Close()
-	}
-	c.conns = nil
-}
-
-var realServer struct {
-	once sync.Once
-	dir  string
-	err  error
-	*zkreal.Server
-}
-
 // realTarget is Debian's ZooKeeper, started once for all tests. Where it is not installed, the test skips.
 func realTarget(t testing.TB) target {
 	t.Helper()
-	if err := zkreal.Installed(); err != nil {
-		t.Skip(err)
-	}
-	realServer.once.Do(func() {
-		if realServer.dir, realServer.err = os.MkdirTemp("", "consumer-zookeeper-"); realServer.err == nil {
-			realServer.Server, realServer.err = zkreal.Start(realServer.dir, 200*time.Millisecond)
-		}
-	})
-	must(t, realServer.err)
-	return target{name: "zookeeper", addr: realServer.Addr, root: fmt.Sprintf("/test/%d", roots.Add(1))}
-}
-
-func stopReal() {
-	if realServer.Server != nil {
-		realServer.Kill()
-	}
-	os.RemoveAll(realServer.dir)
+	return target{name: "zookeeper", addr: zkpeer.Shared(t).Addr(), root: fmt.Sprintf("/test/%d", roots.Add(1))}
 }
 
 func deadline(t testing.TB) context.Context {

@@ -131,7 +131,6 @@ func Open(fsys vfs.FS, path string, options Options) (*Dir, error) {
 		return nil, err
 	}
 	d.background.Go(d.checkpointLoop)
-	d.background.Go(d.retentionLoop)
 	return d, nil
 }
 
@@ -161,7 +160,10 @@ func (d *Dir) load() (err error) {
 	if d.meta, err = loadMeta(d.fsys, d.path); err != nil {
 		return err
 	}
-	d.settings, err = loadSettings(d.fsys, d.path)
+	if d.settings, err = loadSettings(d.fsys, d.path); errors.Is(err, errSettings) {
+		d.options.Logger.Error("settings of topics are not known before zookeeper tells them", "reason", err)
+		return nil
+	}
 	return err
 }
 
@@ -182,7 +184,7 @@ func (d *Dir) openAll() error {
 	if err != nil {
 		return err
 	}
-	partitions, err := d.partitions()
+	partitions, doomed, err := d.partitions()
 	if err != nil {
 		return err
 	}
@@ -213,6 +215,7 @@ func (d *Dir) openAll() error {
 	if err := errors.Join(errs...); err != nil {
 		return err
 	}
+	d.sayMissing(marks, doomed)
 	return d.forgetMarks(d.has)
 }
 
@@ -259,6 +262,9 @@ func (d *Dir) abandon() {
 	d.lock.Close()
 }
 
+// closers is how many logs are closed at the same time: each may wait for the disk.
+const closers = 32
+
 // Close flushes and closes all logs and writes down how they were left, so that the next Open need not read them. The
 // directory may be opened again afterwards, also when an error is returned: then some logs are recovered.
 func (d *Dir) Close() error {
@@ -276,16 +282,28 @@ func (d *Dir) Close() error {
 	var errs []error
 	clean, points := make(checkpoint), make(checkpoint)
 	d.keepUnopened(points)
+	var (
+		closing sync.WaitGroup
+		places  = make(chan struct{}, closers)
+		mu      sync.Mutex
+	)
 	for p, log := range d.logs {
-		c, err := log.Close()
-		if err != nil {
-			errs = append(errs, err)
-		}
-		points[p] = []int64{log.RecoveryPoint()}
-		if c != nil {
-			clean[p] = []int64{c.Base, c.Size, c.High, c.End}
-		}
+		places <- struct{}{}
+		closing.Go(func() {
+			defer func() { <-places }()
+			c, err := log.Close()
+			mu.Lock()
+			defer mu.Unlock()
+			if err != nil {
+				errs = append(errs, err)
+			}
+			points[p] = []int64{log.RecoveryPoint()}
+			if c != nil {
+				clean[p] = []int64{c.Base, c.Size, c.High, c.End}
+			}
+		})
 	}
+	closing.Wait()
 	errs = append(errs,
 		d.env.Files.Close(),
 		points.write(d.fsys, d.path, recoveryPointFile),

@@ -2,6 +2,16 @@ package logdir
 
 import "time"
 
+// BeginRetention lets the logs forget what they may, from now on, by their settings. It is called once, when these are
+// known.
+func (d *Dir) BeginRetention() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if !d.closed {
+		d.background.Go(d.retentionLoop)
+	}
+}
+
 // retentionLoop deletes what the logs may forget, every so often.
 func (d *Dir) retentionLoop() {
 	ticker := time.NewTicker(d.options.RetentionCheck)

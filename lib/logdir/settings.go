@@ -16,8 +16,11 @@ import (
 // settingsFile holds what has been set for topics, as JSON: {"TOPIC": {"NAME": "VALUE"}}.
 const settingsFile = "topic-settings.json"
 
-// loadSettings reads the settings of all topics. Damage is an error: a topic kept by other rules than those that
-// somebody has set may lose what it should have kept.
+// errSettings: the file does not have the form that it must have.
+var errSettings = errors.New("damaged settings")
+
+// loadSettings reads the settings of all topics. errSettings: it cannot be believed. Then nothing may expire before it is
+// known what has been set: a topic kept by other rules may lose what it should have kept.
 func loadSettings(fsys vfs.FS, dir string) (map[string]Settings, error) {
 	path := filepath.Join(dir, settingsFile)
 	data, err := vfs.ReadFile(fsys, path, maxCheckpointBytes)
@@ -29,7 +32,7 @@ func loadSettings(fsys vfs.FS, dir string) (map[string]Settings, error) {
 	}
 	all, err := parseSettings(data)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
+		return nil, fmt.Errorf("%s: %w: %w", path, errSettings, err)
 	}
 	return all, nil
 }

@@ -101,6 +101,24 @@ func (s *Session) TakeBrokerID(ctx context.Context, id int32, incarnation string
 	return err
 }
 
+// BrokerIDOf finds an id that was handed out to the data directory of that incarnation, the lowest.
+func (s *Session) BrokerIDOf(ctx context.Context, incarnation string) (id int32, found bool, err error) {
+	names, _, err := s.children(ctx, assignedPath)
+	if err != nil {
+		return 0, false, err
+	}
+	ids := s.brokerIDs(names)
+	owners := make([]string, len(ids))
+	err = s.each(len(ids), func(i int) (err error) {
+		owners[i], err = s.assignedTo(ctx, ids[i])
+		return err
+	})
+	if i := slices.Index(owners, incarnation); err == nil && i >= 0 {
+		return ids[i], true, nil
+	}
+	return 0, false, err
+}
+
 // FreeBrokerID forgets whose an id is: for a broker whose disk is gone, and that another directory shall stand in for.
 func (s *Session) FreeBrokerID(ctx context.Context, id int32) error {
 	return s.remove(ctx, assignedTo(id))
@@ -140,6 +158,7 @@ func (s *Session) RegisterBroker(ctx context.Context, lease *Lease, b Broker) er
 	patience := time.NewTimer(2 * s.options.SessionTimeout)
 	defer patience.Stop()
 	p := s.pauses()
+	said := false
 	for {
 		err := s.holds(lease, func() error {
 			_, err := s.conn.Create(s.root+brokerPath(b.ID), b.encode(), zk.FlagEphemeral, openACL)
@@ -152,6 +171,10 @@ func (s *Session) RegisterBroker(ctx context.Context, lease *Lease, b Broker) er
 			done, gone, err := s.registered(ctx, lease, b)
 			if err != nil || done {
 				return err
+			}
+			if !said {
+				said = true
+				s.options.Logger.Warn("waiting for an earlier registration of this broker to end", "id", b.ID, "at_most", 2*s.options.SessionTimeout)
 			}
 			select {
 			case <-gone:

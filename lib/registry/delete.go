@@ -59,7 +59,9 @@ func (s *Session) opTombstones(t Topic) (ops []any) {
 	brokers := map[int32]bool{}
 	for _, replicas := range t.Replicas {
 		for _, b := range replicas {
-			brokers[b] = true
+			if b != NoBroker {
+				brokers[b] = true
+			}
 		}
 	}
 	data := encode(tombstoneJSON{1, t.Name})

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"time"
 )
@@ -134,7 +133,7 @@ func decodeTopic(name string, data []byte) (Topic, error) {
 		if err != nil || int(p) >= len(t.Replicas) {
 			return Topic{}, missing("topic", data, "partitions", "0 to n-1")
 		}
-		if len(replicas) == 0 || slices.Min(replicas) < 0 {
+		if !validReplicas(replicas) {
 			return Topic{}, missing("topic", data, "partitions", "brokers for each")
 		}
 		t.Replicas[p] = replicas
@@ -158,7 +157,11 @@ type PartitionState struct {
 }
 
 func encodeState(replicas []int32) []byte {
-	return encode(PartitionState{Leader: replicas[0], Version: 1, ISR: replicas})
+	s := PartitionState{Leader: replicas[0], Version: 1, ISR: replicas}
+	if s.Leader == NoBroker {
+		s.ISR = []int32{}
+	}
+	return encode(s)
 }
 
 func decodeState(data []byte) (PartitionState, error) {

@@ -2,6 +2,7 @@ package registry
 
 import (
 	"fmt"
+	"net"
 	"strconv"
 	"strings"
 )
@@ -111,12 +112,20 @@ func ParseConnect(text string) (servers []string, chroot string, err error) {
 	if err := checkChroot(chroot); err != nil {
 		return nil, "", err
 	}
+	if strings.Contains(path, ",") {
+		return nil, "", fmt.Errorf("zookeeper address %q: a chroot stands once, at the end, allowed is HOST:PORT[,HOST:PORT]...[/CHROOT]", text)
+	}
 	for _, host := range strings.Split(hosts, ",") {
 		if host = strings.TrimSpace(host); host == "" {
 			return nil, "", fmt.Errorf("zookeeper address %q: empty host, allowed is HOST:PORT[,HOST:PORT]...[/CHROOT]", text)
 		}
 		if !strings.Contains(host, ":") {
 			host += ":2181"
+		}
+		if _, port, err := net.SplitHostPort(host); err != nil {
+			return nil, "", fmt.Errorf("zookeeper address %q: %q is not HOST:PORT", text, host)
+		} else if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
+			return nil, "", fmt.Errorf("zookeeper address %q: port %q, allowed are 1 to 65535", text, port)
 		}
 		servers = append(servers, host)
 	}

@@ -67,14 +67,31 @@ type Session struct {
 func Connect(options Options) (*Session, error) {
 	options = options.withDefaults()
 	return NewSession(options, func(events func(zk.Event)) (Conn, error) {
-		dial := net.DialTimeout
+		dial := func(network, address string, timeout time.Duration) (net.Conn, error) {
+			conn, err := net.DialTimeout(network, address, timeout)
+			return hasty{conn, options.SessionTimeout}, err
+		}
 		if options.Dial != nil {
 			dial = func(string, string, time.Duration) (net.Conn, error) { return options.Dial() }
 		}
-		conn, _, err := zk.Connect(options.Servers, options.SessionTimeout, zk.WithDialer(dial),
+		conn, _, err := zk.Connect(options.Servers, options.SessionTimeout, zk.WithDialer(dial), zk.WithHostProvider(newHosts(options.Logger)),
 			zk.WithEventCallback(events), zk.WithLogInfo(false), zk.WithLogger(clientLog{options.Logger}))
 		return conn, err
 	})
+}
+
+// hasty is a connection on which nothing is waited for longer than a session lasts: the client waits many times that for
+// the first answer of a server that has accepted it and hangs, while another one would answer.
+type hasty struct {
+	net.Conn
+	most time.Duration
+}
+
+func (h hasty) SetReadDeadline(t time.Time) error {
+	if latest := time.Now().Add(h.most); t.IsZero() || t.After(latest) {
+		t = latest
+	}
+	return h.Conn.SetReadDeadline(t)
 }
 
 // NewSession is Connect over a connection of the caller's choice. dial hands it every event of the session through the

@@ -35,7 +35,7 @@ func Load(topics map[string]Topic) map[int32]int {
 	load := map[int32]int{}
 	for _, t := range topics {
 		for _, replicas := range t.Replicas {
-			for _, b := range replicas {
+			for _, b := range replicas { // NoBroker, too: nobody is it
 				load[b]++
 			}
 		}

@@ -13,9 +13,12 @@ import (
 type Topic struct {
 	Name     string
 	ID       string    // random, given at creation; "" for topics that are not ours
-	Replicas [][]int32 // brokers of each partition; the first one leads while it is there
+	Replicas [][]int32 // brokers of each partition; the first one leads while it is there; {NoBroker}: nobody knows
 	Deleting bool      // for good: there is no way back
 }
+
+// NoBroker stands for the broker of a partition of which nobody knows who has it: it has no leader until one claims it.
+const NoBroker = -1
 
 // Errors of topics.
 var (
@@ -89,11 +92,51 @@ func checkReplicas(replicas [][]int32) error {
 		return errors.New("0 partitions, allowed is at least 1")
 	}
 	for p, brokers := range replicas {
-		if len(brokers) == 0 || slices.Min(brokers) < 0 {
+		if !validReplicas(brokers) {
 			return fmt.Errorf("partition %d: replicas %v, allowed are ids of brokers", p, brokers)
 		}
 	}
 	return nil
+}
+
+func validReplicas(brokers []int32) bool {
+	return len(brokers) > 0 && (slices.Min(brokers) >= 0 || len(brokers) == 1 && brokers[0] == NoBroker)
+}
+
+// ClaimPartitions makes a broker the one that has partitions of a topic, all at once, as the operator says who knows that
+// it has them. Where the topic has fewer, it gets more, and those in between NoBroker. Errors as with AddPartitions.
+func (s *Session) ClaimPartitions(ctx context.Context, t Topic, broker int32, numbers []int32) (Topic, error) {
+	want := t
+	err := s.change(ctx, t.Name, func(ctx context.Context) ([]any, error) {
+		found, stat, err := s.same(ctx, t)
+		if err != nil {
+			return nil, err
+		}
+		want = found
+		want.Replicas = slices.Clone(found.Replicas)
+		for _, number := range numbers {
+			for int(number) >= len(want.Replicas) {
+				want.Replicas = append(want.Replicas, []int32{NoBroker})
+			}
+			want.Replicas[number] = []int32{broker}
+		}
+		if slices.EqualFunc(found.Replicas, want.Replicas, slices.Equal[[]int32]) {
+			return nil, errDone
+		}
+		had := len(found.Replicas)
+		ops := []any{s.opSet(topicPath(t.Name), want.encode(), stat.Version)}
+		for number := range had {
+			if !slices.Equal(found.Replicas[number], want.Replicas[number]) {
+				path := statePath(partitionPath(t.Name, int32(number)))
+				ops = append(ops, s.opSet(path, encodeState(want.Replicas[number]), anyVersion))
+			}
+		}
+		return append(ops, s.opPartitions(t.Name, had, want.Replicas[had:])...), nil
+	})
+	if err != nil {
+		return t, fmt.Errorf("topic %q: %w", t.Name, err)
+	}
+	return want, nil
 }
 
 // opPartitions creates the nodes of partitions from a number on.

@@ -40,7 +40,7 @@ func launchOurs(t *testing.T, dir string) (string, int, func()) {
 }
 
 func launchTheirs(t *testing.T, dir string) (string, int, func()) {
-	p := zkpeer.StartIn(t, dir)
+	p := zkpeer.StartIn(t, dir, zkpeer.Tick)
 	return p.Addr(), p.Pid(), p.Stop
 }
 

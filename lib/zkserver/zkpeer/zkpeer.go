@@ -20,11 +20,8 @@ import (
 // Jar is ZooKeeper's, whose manifest names the others.
 const Jar = "/usr/share/java/zookeeper.jar"
 
-// The server's unit of session time, and the longest session that it grants; the shortest has two ticks.
-const (
-	Tick       = 200 * time.Millisecond
-	MaxSession = 40 * Tick
-)
+// Tick is the unit of session time that most tests want: it makes sessions of 400 ms to 8 s.
+const Tick = 200 * time.Millisecond
 
 // patience is how long the JVM may take to come up.
 const patience = 60 * time.Second
@@ -33,20 +30,21 @@ const patience = 60 * time.Second
 type Server struct {
 	dir  string
 	port string
+	tick time.Duration
 	cmd  *exec.Cmd
 }
 
-// Start starts one that ends with the test.
-func Start(t testing.TB) *Server {
+// Start starts one that ends with the test. Sessions have 2 to 40 ticks.
+func Start(t testing.TB, tick time.Duration) *Server {
 	t.Helper()
-	return StartIn(t, t.TempDir())
+	return StartIn(t, t.TempDir(), tick)
 }
 
 // StartIn is Start with the data in dir, where they stay.
-func StartIn(t testing.TB, dir string) *Server {
+func StartIn(t testing.TB, dir string, tick time.Duration) *Server {
 	t.Helper()
 	require(t)
-	s, err := start(dir)
+	s, err := start(dir, tick)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,14 +65,14 @@ var shared struct {
 	err    error
 }
 
-// Shared returns one that is started once for all tests of a package, whose TestMain calls StopShared at the end.
+// Shared returns one, of that Tick, that is started once for all tests of a package, whose TestMain calls StopShared at the end.
 func Shared(t testing.TB) *Server {
 	t.Helper()
 	require(t)
 	shared.once.Do(func() {
 		var dir string
 		if dir, shared.err = os.MkdirTemp("", "zookeeper-"); shared.err == nil {
-			shared.server, shared.err = start(dir)
+			shared.server, shared.err = start(dir, Tick)
 		}
 	})
 	if shared.err != nil {
@@ -91,23 +89,23 @@ func StopShared() {
 	}
 }
 
-func start(dir string) (s *Server, err error) {
+func start(dir string, tick time.Duration) (s *Server, err error) {
 	for range 5 { // the free port may be taken before the server gets to it
-		if s, err = onFreePort(dir); err == nil {
+		if s, err = onFreePort(dir, tick); err == nil {
 			return s, nil
 		}
 	}
 	return nil, err
 }
 
-func onFreePort(dir string) (*Server, error) {
+func onFreePort(dir string, tick time.Duration) (*Server, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, err
 	}
 	_, port, _ := net.SplitHostPort(l.Addr().String())
 	l.Close()
-	s := &Server{dir: dir, port: port}
+	s := &Server{dir: dir, port: port, tick: tick}
 	return s, s.Resume()
 }
 
@@ -133,7 +131,7 @@ func (s *Server) Stop() {
 func (s *Server) Resume() error {
 	config := filepath.Join(s.dir, "zoo.cfg")
 	text := fmt.Sprintf("dataDir=%s/data\nclientPort=%s\nclientPortAddress=127.0.0.1\ntickTime=%d\nmaxSessionTimeout=%d\n"+
-		"maxClientCnxns=0\nadmin.enableServer=false\n4lw.commands.whitelist=*\n", s.dir, s.port, Tick.Milliseconds(), MaxSession.Milliseconds())
+		"maxClientCnxns=0\nadmin.enableServer=false\n4lw.commands.whitelist=*\n", s.dir, s.port, s.tick.Milliseconds(), 40*s.tick.Milliseconds())
 	if err := os.WriteFile(config, []byte(text), 0o644); err != nil {
 		return err
 	}
