@@ -73,7 +73,7 @@ type brokerID struct{ value int32 }
 func (b *brokerID) Set(text string) error {
 	n, err := strconv.ParseUint(text, 10, 31)
 	if err != nil {
-		return fmt.Errorf("%q: an integer from 0 to %d is allowed", text, math.MaxInt32)
+		return fmt.Errorf("not a broker id: allowed is 0 to %d, in decimal digits", math.MaxInt32)
 	}
 	b.value = int32(n)
 	return nil

@@ -196,6 +196,7 @@ func TestRefusals(t *testing.T) {
 		{"segment too large", free("--segment-bytes", "2GiB"), nil, cli.ExitUsage, []string{"--segment-bytes 2GiB", "allowed are 1KiB to 2147483647"}},
 		{"batch above request", free("--max-request-bytes", "1MiB"), nil, cli.ExitUsage, []string{"--max-request-bytes 1MiB", "--max-message-bytes"}},
 		{"request above memory", free("--memory-limit", "100MiB"), nil, cli.ExitUsage, []string{"--memory-limit 100MiB"}},
+		{"broker id", free("--id", "x"), nil, cli.ExitUsage, []string{`--id "x": not a broker id: allowed is 0 to 2147483647`}},
 		{"verbose and quiet", free("-v", "-q"), nil, cli.ExitUsage, []string{"--verbose", "--quiet"}},
 		{"operand", free("x"), nil, cli.ExitUsage, []string{`"x"`}},
 		{"environment", free(), map[string]string{"LOGD_PARTITIONS": "0"}, cli.ExitUsage, []string{"LOGD_PARTITIONS"}},

@@ -30,8 +30,51 @@ func (o *options) trigger(ctx context.Context, s *session, args []string) error 
 	if err := g.Rebalance(ctx); err != nil {
 		return err
 	}
-	if o.verbose {
-		s.env.Say("group %q: %s told", g.Name(), cli.Counted(len(members), "member"))
+	return changed(s, g, true, triggered{of(g), len(members), true}, "%s told", cli.Counted(len(members), "member"))
+}
+
+// What a change was, or would be, as --json tells it.
+type (
+	triggered struct {
+		ofGroup
+		Members  int  `json:"members"`
+		Executed bool `json:"executed"`
+	}
+	evicted struct {
+		ofGroup
+		Member       *string `json:"member"`
+		MemberBase64 []byte  `json:"member_base64,omitempty"`
+		Partitions   int     `json:"partitions"`
+		Executed     bool    `json:"executed"`
+	}
+	deleted struct {
+		ofGroup
+		Offsets  int  `json:"offsets"`
+		Executed bool `json:"executed"`
+	}
+	ofGroup struct {
+		Group       *string `json:"group"`
+		GroupBase64 []byte  `json:"group_base64,omitempty"`
+	}
+)
+
+func of(g *registry.Group) ofGroup {
+	n := nameOf(g)
+	return ofGroup{n.text, n.raw}
+}
+
+// changed tells of a change to a group: an object with --json, else a line, where it was done only to those who want to
+// hear of success.
+func changed[T any](s *session, g *registry.Group, executed bool, object T, format string, args ...any) error {
+	if s.o.json {
+		text, err := cli.Objects([]T{object})
+		if err != nil {
+			return err
+		}
+		return s.write(text)
+	}
+	if s.o.verbose || !executed {
+		s.env.Say("group %q: %s", g.Name(), fmt.Sprintf(format, args...))
 	}
 	return nil
 }
@@ -48,7 +91,7 @@ func (o *options) evict(ctx context.Context, s *session, args []string) error {
 	if v.kind == registry.KafkaGroup {
 		return errCoordinator(v)
 	}
-	member := args[1]
+	member, id := args[1], name(args[1])
 	there := slices.IndexFunc(v.members, func(m registry.Member) bool { return m.ID == member })
 	if there < 0 {
 		return noMember(v, member)
@@ -60,9 +103,9 @@ func (o *options) evict(ctx context.Context, s *session, args []string) error {
 		}
 	}
 	if !o.execute {
-		s.env.Say("group %q: member %q: would be evicted, with %s", v.group, member, cli.Counted(owned, "partition"))
+		err := changed(s, g, false, evicted{of(g), id.text, id.raw, owned, false}, "member %q: would be evicted, with %s", member, cli.Counted(owned, "partition"))
 		s.hintExecute("evicts it; if it is alive after all, it ends")
-		return nil
+		return err
 	}
 	if err := s.lock(ctx, g, "evict"); err != nil {
 		return err
@@ -73,10 +116,7 @@ func (o *options) evict(ctx context.Context, s *session, args []string) error {
 	case err != nil:
 		return err
 	}
-	if o.verbose {
-		s.env.Say("group %q: member %q: evicted, with %s", v.group, member, cli.Counted(owned, "partition"))
-	}
-	return nil
+	return changed(s, g, true, evicted{of(g), id.text, id.raw, owned, true}, "member %q: evicted, with %s", member, cli.Counted(owned, "partition"))
 }
 
 func noMember(v *survey, member string) error {
@@ -87,8 +127,9 @@ func noMember(v *survey, member string) error {
 	return cli.WithHint(err, "there are "+strings.Join(v.memberNames(), ", "))
 }
 
+// hintExecute says how it is done. An object says that it is not done, to a program that knows how.
 func (s *session) hintExecute(what string) {
-	if !s.o.quiet {
+	if !s.o.quiet && !s.o.json {
 		s.env.Hint("--execute %s", what)
 	}
 }
@@ -129,9 +170,9 @@ func (o *options) delete(ctx context.Context, s *session, args []string) error {
 		}
 	}
 	if !o.execute {
-		s.env.Say("group %q: would be deleted, with %s", v.group, cli.Counted(offsets, "offset"))
+		err := changed(s, g, false, deleted{of(g), offsets, false}, "would be deleted, with %s", cli.Counted(offsets, "offset"))
 		s.hintExecute("deletes it for good; 'logrebalance export' keeps the offsets")
-		return nil
+		return err
 	}
 	if err := s.lock(ctx, g, "delete"); err != nil {
 		return err
@@ -145,10 +186,7 @@ func (o *options) delete(ctx context.Context, s *session, args []string) error {
 	case err != nil && !errors.Is(err, registry.ErrNoGroup): // else it was somebody else
 		return err
 	}
-	if o.verbose {
-		s.env.Say("group %q: deleted, with %s", v.group, cli.Counted(offsets, "offset"))
-	}
-	return nil
+	return changed(s, g, true, deleted{of(g), offsets, true}, "deleted, with %s", cli.Counted(offsets, "offset"))
 }
 
 // errLive refuses, and says who is in the way.

@@ -20,6 +20,7 @@ func TestEvict(t *testing.T) {
 		c.run("evict", "g", "stuck").want(t, 0, "", "logrebalance: group \"g\": member \"stuck\": would be evicted, with 1 partition\n"+
 			"logrebalance: hint: --execute evicts it; if it is alive after all, it ends\n")
 		c.run("verify", "g").want(t, 0, "", "")
+		c.run("--json", "evict", "g", "stuck").want(t, 0, `{"group":"g","member":"stuck","partitions":1,"executed":false}`+"\n", "")
 		c.run("-v", "evict", "g", "stuck", "--execute").want(t, 0, "", "logrebalance: group \"g\": member \"stuck\": evicted, with 1 partition\n")
 		commit := &registry.Commit{Owned: owned, Offset: 5}
 		if err := stuck.Commit(c.ctx(), stuck.lease, stuck.a, []*registry.Commit{commit}); err != nil || commit.Err == nil {
@@ -40,6 +41,7 @@ func TestDelete(t *testing.T) {
 		must(t, m.Leave(c.ctx(), m.lease, "m"))
 		c.run("delete", "g").want(t, 0, "", "logrebalance: group \"g\": would be deleted, with 2 offsets\n"+
 			"logrebalance: hint: --execute deletes it for good; 'logrebalance export' keeps the offsets\n")
+		c.run("--json", "delete", "g").want(t, 0, `{"group":"g","offsets":2,"executed":false}`+"\n", "")
 		c.run("-v", "delete", "g", "--execute").want(t, 0, "", "logrebalance: group \"g\": deleted, with 2 offsets\n")
 		c.run("list").want(t, 0, "", "")
 		if r := c.run("delete", "g", "--execute"); r.code != 1 || !strings.Contains(r.err, "no such group") {
@@ -57,6 +59,7 @@ func TestTrigger(t *testing.T) {
 		_, err := m.Members(c.ctx(), w)
 		must(t, err)
 		c.run("trigger", "g").want(t, 0, "", "")
+		c.run("trigger", "g", "--json").want(t, 0, `{"group":"g","members":1,"executed":true}`+"\n", "")
 		<-w.Dirty()
 		c.run("-v", "trigger", "g").want(t, 0, "", "logrebalance: group \"g\": 1 member told\n")
 	})

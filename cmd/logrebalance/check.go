@@ -42,7 +42,10 @@ func (o *options) monitored(check func(context.Context, *session, []string) erro
 			return err
 		}
 		text := strings.ReplaceAll(strings.ReplaceAll(err.Error(), "\n", "; "), "|", "/")
-		fmt.Fprintf(env.Stdout, "%s: %s\n", checkWords[checkUnknown], oneLine(text))
+		_, unsaid := fmt.Fprintf(env.Stdout, "%s: %s\n", checkWords[checkUnknown], oneLine(text))
+		if unsaid != nil && !errors.Is(unsaid, cli.ErrStdoutClosed) {
+			env.Say("%s", err)
+		}
 		return verdictOf(checkUnknown)
 	}
 }
@@ -102,7 +105,7 @@ func (o *options) check(ctx context.Context, s *session, args []string) error {
 			return err
 		}
 	}
-	if err := s.write([]byte(line)); err != nil {
+	if err := s.write([]byte(line)); err != nil && !errors.Is(err, cli.ErrStdoutClosed) { // the status is an answer by itself
 		return err
 	}
 	return verdictOf(status)

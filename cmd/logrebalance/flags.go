@@ -102,7 +102,7 @@ func ranges(numbers []int32) string {
 func parseMembers(text string) ([]string, error) {
 	names := strings.Split(text, ",")
 	if slices.Contains(names, "") {
-		return nil, errors.New("a member without a name: allowed is NAME,NAME,...")
+		return nil, errors.New("a member without a name: allowed are names, commas between several")
 	}
 	return names, nil
 }

@@ -261,8 +261,8 @@ func (s *session) times(ctx context.Context, topic string, led []int32) (map[int
 	return s.logs.Offsets(ctx, topic, led, to.Value)
 }
 
-// place is where --to or --shift put a partition. Beyond the end means the end; before the start is an error where an id
-// was named, for nobody could tell which records were meant.
+// place is where --to or --shift put a partition. An id that is named has to be one of the partition's: nobody could tell
+// which records were meant. What is counted or looked up ends at the ends of the log.
 func (s *session) place(p *partition) (int64, error) {
 	if by := s.o.shift; by != nil {
 		from := max(p.committed, p.start) // never committed counts from the start, as the lag does
@@ -277,11 +277,11 @@ func (s *session) place(p *partition) (int64, error) {
 	case cli.OffsetLatest:
 		return p.end, nil
 	case cli.OffsetID:
-		if s.o.to.Value < p.start {
-			return 0, cli.WithHint(&client.OutOfRangeError{Topic: p.topic.Name, Partition: p.id, Offset: s.o.to.Value, Start: p.start, End: p.end},
-				"--to earliest is the start of each partition")
+		if id := s.o.to.Value; id < p.start || id > p.end {
+			return 0, cli.WithHint(&client.OutOfRangeError{Topic: p.topic.Name, Partition: p.id, Offset: id, Start: p.start, End: p.end},
+				"--to earliest is the start of each partition, and --to latest its end")
 		}
-		return min(s.o.to.Value, p.end), nil
+		return s.o.to.Value, nil
 	default:
 		return min(max(p.time, p.start), p.end), nil // records may have come, or gone, since it was looked up
 	}

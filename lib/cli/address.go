@@ -141,8 +141,8 @@ func ParseZooKeeper(s string) (ZooKeeper, error) {
 	if chroot && path != "" {
 		z.Chroot = "/" + path
 		for part := range strings.SplitSeq(path, "/") {
-			if part == "" || part == "." || part == ".." || printable(part) != part {
-				return ZooKeeper{}, fmt.Errorf("chroot %q: allowed is /PATH without empty, . and .. parts", z.Chroot)
+			if part == "" || part == "." || part == ".." || printable(part) != part || strings.Contains(part, ",") {
+				return ZooKeeper{}, fmt.Errorf("chroot %q: allowed is /PATH, once, at the end, without commas and empty, . and .. parts", z.Chroot)
 			}
 		}
 	}

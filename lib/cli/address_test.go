@@ -29,7 +29,7 @@ func TestHostPort(t *testing.T) {
 func TestZooKeeper(t *testing.T) {
 	checkValues(t, func() ucli.Generic { return new(ZooKeeper) }, []valueRow{
 		{"a", "a:2181"}, {"a:1,b", "a:1,b:2181"}, {"a/kafka", "a:2181/kafka"}, {"a,b:1/x/y", "a:2181,b:1/x/y"}, {"a/", "a:2181"}, {"[::1]:1/x", "[::1]:1/x"},
-		{"", ""}, {"/kafka", ""}, {"a//x", ""}, {"a/x/", ""}, {"a/../x", ""}, {"a/./x", ""}, {"a/x,b", "a:2181/x,b"}, {"a/\x01", ""}, {"a:x/y", ""},
+		{"", ""}, {"/kafka", ""}, {"a//x", ""}, {"a/x/", ""}, {"a/../x", ""}, {"a/./x", ""}, {"a/x,b", ""}, {"a/x,b/x", ""}, {"a/\x01", ""}, {"a:x/y", ""},
 	})
 	z, err := ParseZooKeeper("a:1,b/x/y")
 	if err != nil || len(z.Servers) != 2 || z.Servers[1] != "b:2181" || z.Chroot != "/x/y" {

@@ -142,7 +142,7 @@ func TestDirectoryThatChanges(t *testing.T) {
 			log, starts := ours(t, base, 5)
 			next := nextBase(t, log, starts)
 			if kafka {
-				log, starts = kafkas(t, base, 6)
+				log, _ = kafkas(t, base, 6)
 				next = base + 12
 			}
 			names = append(names, logName(base))
