@@ -42,7 +42,7 @@ type NoLeaderError struct {
 
 func (e *NoLeaderError) Error() string {
 	if len(e.Partitions) == 1 {
-		return fmt.Sprintf("topic %q: partition %d: no leader, its broker is not there", e.Topic, e.Partitions[0])
+		return fmt.Sprintf("topic %q: partition %d: %s", e.Topic, e.Partitions[0], noLeader)
 	}
 	return fmt.Sprintf("topic %q: partitions %s: no leaders, their brokers are not there", e.Topic, strings.Trim(fmt.Sprint(e.Partitions), "[]"))
 }
@@ -87,7 +87,12 @@ func (e *PartitionError) Error() string {
 }
 func (e *PartitionError) Unwrap() error { return e.Err }
 
-// brokerError turns a broker's error code into an error; nil for 0. The text is the code's description and name.
+// noLeader words LEADER_NOT_AVAILABLE, which Kafka's description takes for an election: no broker that is there keeps the
+// partition.
+const noLeader = "no leader, its broker is not there"
+
+// brokerError turns a broker's error code into an error; nil for 0. The text is the code's description and name. That there
+// is no leader matches ErrUnavailable.
 func brokerError(code int16, message *string) error {
 	err := kerr.ErrorForCode(code)
 	if err == nil {
@@ -98,6 +103,9 @@ func brokerError(code int16, message *string) error {
 		return err
 	}
 	text := strings.ToLower(ke.Description[:1]) + strings.TrimSuffix(ke.Description[1:], ".")
+	if ke == kerr.LeaderNotAvailable {
+		text = noLeader
+	}
 	if message != nil && *message != "" {
 		text = *message
 	}
@@ -111,7 +119,15 @@ type codeError struct {
 }
 
 func (e *codeError) Error() string { return fmt.Sprintf("%s (%s)", e.text, e.kerr.Message) }
-func (e *codeError) Unwrap() error { return e.kerr }
+func (e *codeError) Unwrap() []error {
+	if e.kerr == kerr.LeaderNotAvailable {
+		return []error{e.kerr, ErrUnavailable}
+	}
+	return []error{e.kerr}
+}
+
+// answered reports whether err is a broker's answer, rather than one of the way to it.
+func answered(err error) bool { return errors.As(err, new(*kerr.Error)) }
 
 // transport reports whether err came from the way to the broker, not from the broker's answer. Such an operation may
 // succeed when it is tried again.
@@ -121,7 +137,7 @@ func transport(err error) bool {
 			return false
 		}
 	}
-	return !errors.As(err, new(*kerr.Error))
+	return !answered(err)
 }
 
 // retriable reports whether the operation that met err may succeed when it is tried again.
@@ -139,6 +155,9 @@ func (c *Client) unavailable(err error) error {
 	}
 	addr := strings.Join(c.opts.Brokers, ",")
 	cause := err
+	if closed := new(closedError); errors.As(err, &closed) {
+		addr = closed.addr
+	}
 	if op := new(net.OpError); errors.As(err, &op) {
 		if op.Addr != nil {
 			addr = op.Addr.String()

@@ -42,7 +42,7 @@ func (c *Client) Offsets(ctx context.Context, topic string, partitions []int32, 
 		return nil
 	})
 	if errors.Is(err, kerr.LeaderNotAvailable) {
-		return nil, c.leaderless(ctx, topic, partitions, err)
+		return nil, c.leaderless(ctx, topic, partitions)
 	}
 	if err != nil || len(late) == 0 || at == AtEnd {
 		return found, err
@@ -54,8 +54,9 @@ func (c *Client) Offsets(ctx context.Context, topic string, partitions []int32, 
 	return found, err
 }
 
-// leaderless makes an answer that there is no leader one that names the partitions.
-func (c *Client) leaderless(ctx context.Context, topic string, asked []int32, err error) error {
+// leaderless makes an answer that there is no leader one that names the partitions, where they can be told.
+func (c *Client) leaderless(ctx context.Context, topic string, asked []int32) error {
+	err := topicError(topic, brokerError(kerr.LeaderNotAvailable.Code, nil))
 	t, lookUpErr := c.lookUp(ctx, topic, false)
 	if lookUpErr != nil {
 		return err

@@ -244,7 +244,7 @@ func (l *readerLoop) failed(chunks []Chunk, p *part, err error) []Chunk {
 	}
 	// A broker that answers that the partition is not its own (any more) is no outage: the next one to be asked knows
 	// better, or that the topic was deleted. Only if that goes on somebody has to know.
-	if !l.outage && (transport(err) || errors.Is(err, ErrUnavailable) || now.Sub(p.since) >= misplaced) {
+	if !l.outage && (!answered(err) || now.Sub(p.since) >= misplaced) {
 		l.outage = true
 		if l.opts.Outage != nil {
 			l.opts.Outage(err)

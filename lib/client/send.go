@@ -114,7 +114,7 @@ func (s *brokerSender) leader(ctx context.Context, partition int32, again bool) 
 	if leader, _ := s.known(partition); leader >= 0 {
 		return leader, nil
 	}
-	return 0, topicError(s.name, kerr.LeaderNotAvailable)
+	return 0, brokerError(kerr.LeaderNotAvailable.Code, nil)
 }
 
 // known returns the leader as last heard, -1 for none, and whether that was just heard.

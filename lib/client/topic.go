@@ -72,7 +72,7 @@ func (c *Client) lookUp(ctx context.Context, name string, create bool) (Topic, e
 			return Topic{}, err
 		}
 		if len(found.Partitions) == 0 {
-			return Topic{}, topicError(name, kerr.LeaderNotAvailable)
+			return Topic{}, topicError(name, brokerError(kerr.LeaderNotAvailable.Code, nil))
 		}
 		return found, nil
 	}

@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"errors"
+	"io"
 	"net"
 	"sync"
 	"time"
@@ -64,8 +65,29 @@ func (w *wire) dial(ctx context.Context, network, addr string) (net.Conn, error)
 	if ctx.Value(noDial{}) != nil {
 		return nil, errConnectionLost
 	}
-	return w.DialContext(ctx, network, addr)
+	c, err := w.DialContext(ctx, network, addr)
+	if err != nil {
+		return nil, err
+	}
+	return conn{c}, nil
 }
+
+// conn names its broker in the one error of a connection that does not: that the other side has closed it.
+type conn struct{ net.Conn }
+
+func (c conn) Read(b []byte) (int, error) {
+	n, err := c.Conn.Read(b)
+	if err == io.EOF {
+		err = &closedError{c.RemoteAddr().String()}
+	}
+	return n, err
+}
+
+// closedError is io.EOF, of a broker.
+type closedError struct{ addr string }
+
+func (e *closedError) Error() string { return "broker " + e.addr + ": connection closed by the other side" }
+func (e *closedError) Unwrap() error { return io.EOF }
 
 // OnBrokerWrite is kgo's hook.
 func (w *wire) OnBrokerWrite(to kgo.BrokerMetadata, key int16, _ int, _, _ time.Duration, err error) {
