@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 )
 
 // screen is a terminal in which a shell command runs: a tmux with a server of its own.
@@ -83,5 +84,31 @@ func TestProgressOnTerminal(t *testing.T) {
 	s := newScreen(t, 80, dir, broker, "{ logcat --rate 50 t "+name+" 2> err > out & }; logtail -f -n 0 -c 50 t > tail; kill $!; wait $!; cat err out")
 	if lines := s.until("exit "); len(lines) != 1 || lines[0] != "exit 0" {
 		t.Errorf("beside a terminal:\n%s", strings.Join(lines, "\n"))
+	}
+}
+
+// Names of groups are any bytes, up to 1,024. On a terminal none of them moves the cursor, and none makes the lines wider
+// than it is.
+func TestGroupNamesOnTerminal(t *testing.T) {
+	v := &mortal{t: t, dir: t.TempDir(), listen: "127.0.0.1:0"}
+	broker := v.start()
+	t.Cleanup(v.stop)
+	s := newScreen(t, 60, t.TempDir(), broker, `echo x | logcat t; for g in "$(printf 'red\033[31m')" "$(printf '%01000d' 7)" -b; do logtail -g "$g" t > out; done; logrebalance list -q -- | cut -c 1-20; logrebalance list; logrebalance list -q | grep -c "$(printf '\033')"`)
+	lines := s.until("exit ")
+	shown := strings.Join(lines, "\n")
+	if len(lines) != 9 || lines[len(lines)-2] != "1" { // three names, cut; a heading and three lines; in a pipe names are as they are
+		t.Fatalf("%d lines:\n%s", len(lines), shown)
+	}
+	for _, line := range lines[4:7] {
+		if n := utf8.RuneCountInString(line); n > 60 || !strings.Contains(line, " registry ") {
+			t.Errorf("%d columns: %s", n, line)
+		}
+	}
+	if !strings.Contains(shown, `"red\x1b[31m"`) || !strings.Contains(shown, "000\u2026  registry") {
+		t.Errorf("names:\n%s", shown)
+	}
+	s = newScreen(t, 60, t.TempDir(), broker, `logrebalance delete --execute -- "$(printf '%01000d' 7)"; logrebalance list -q`)
+	if lines := s.until("exit "); len(lines) != 3 || lines[0] != "-b" || lines[1] != `"red\x1b[31m"` {
+		t.Errorf("names alone:\n%s", strings.Join(lines, "\n"))
 	}
 }

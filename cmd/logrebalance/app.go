@@ -81,7 +81,7 @@ func (o *options) tool() *cli.Tool {
 				Synopsis: []string{"[OPTION]... GROUP"}, Operands: group, MinArgs: 1, MaxArgs: 1, Run: o.with(needsBroker, o.reset, o.checkReset),
 				Flags: append([]ucli.Flag{o.topicFlag(),
 					&ucli.BoolFlag{Name: "all-topics", Destination: &o.allTopics, Usage: "all topics of the group"},
-					&ucli.GenericFlag{Name: "to", Value: &o.to, Usage: "to `OFFSET`: earliest, latest, an id, @TIME or -DURATION ago"},
+					&ucli.GenericFlag{Name: "to", Value: target{&o.to}, Usage: "to `OFFSET`: earliest, latest, an id, @TIME or -DURATION ago"},
 					&ucli.GenericFlag{Name: "shift", Value: shiftValue{&o.shift}, Usage: "by so many ids, `[+|-]N`, which are bytes"},
 					&ucli.PathFlag{Name: "from-file", Destination: &o.fromFile, Usage: "to what `FILE` says, as export writes it; - is stdin"},
 				}, o.changeFlags()...)},

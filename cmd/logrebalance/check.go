@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 
 	"logkit/lib/cli"
@@ -32,6 +33,9 @@ var checkExits = append([]cli.Exit{
 func (o *options) monitored(check func(context.Context, *session, []string) error) func(context.Context, *cli.Env, []string) error {
 	run := o.with(needsBroker, check)
 	return func(ctx context.Context, env *cli.Env, args []string) error {
+		if err := o.checkLoudness(); err != nil {
+			return err
+		}
 		if o.warning != nil && o.critical != nil && *o.warning > *o.critical {
 			return cli.Usagef("--warning %s is above --critical %s", o.warning, o.critical)
 		}
@@ -41,13 +45,26 @@ func (o *options) monitored(check func(context.Context, *session, []string) erro
 		case err == nil, errors.As(err, &verdict), errors.Is(err, cli.ErrStdoutClosed), ctx.Err() != nil:
 			return err
 		}
-		text := strings.ReplaceAll(strings.ReplaceAll(err.Error(), "\n", "; "), "|", "/")
-		_, unsaid := fmt.Fprintf(env.Stdout, "%s: %s\n", checkWords[checkUnknown], oneLine(text))
+		line, failed := o.noAnswer(args[0], err)
+		if failed != nil {
+			return failed
+		}
+		_, unsaid := io.WriteString(env.Stdout, line)
 		if unsaid != nil && !errors.Is(unsaid, cli.ErrStdoutClosed) {
 			env.Say("%s", err)
 		}
 		return verdictOf(checkUnknown)
 	}
+}
+
+// noAnswer is the line of a check that has found out nothing, and why.
+func (o *options) noAnswer(group string, err error) (string, error) {
+	reason := oneLine(strings.ReplaceAll(err.Error(), "\n", "; "))
+	if !o.json {
+		return fmt.Sprintf("%s: %s\n", checkWords[checkUnknown], reason), nil
+	}
+	n := name(group)
+	return objectOf(checked{Group: n.text, GroupBase64: n.raw, Status: checkWords[checkUnknown], Unit: o.unit() + "s", Reason: &reason})
 }
 
 // verdictError carries the status of a check that has printed its line.
@@ -85,44 +102,59 @@ func (o *options) check(ctx context.Context, s *session, args []string) error {
 		return err
 	}
 	t := total(v.partitions())
-	if !t.known {
-		for _, p := range v.partitions() {
-			if p.leaderless {
-				return &client.PartitionError{Topic: p.topic, Partition: p.partition, Err: errors.New("no leader, who would know where it ends")}
-			}
-		}
-	}
 	lag := t.lag
 	if o.records {
 		if lag, err = s.countRecords(ctx, v); err != nil {
 			return err
 		}
 	}
-	status, line := o.judge(v, t, lag)
+	verdict := o.judge(v, t, lag)
+	line := verdict.line
 	if o.json {
-		line, err = checkJSON(v, t, status, lag, o.records)
-		if err != nil {
+		if line, err = checkJSON(v, t, verdict, lag, o.unit()+"s"); err != nil {
 			return err
 		}
 	}
 	if err := s.write([]byte(line)); err != nil && !errors.Is(err, cli.ErrStdoutClosed) { // the status is an answer by itself
 		return err
 	}
-	return verdictOf(status)
+	return verdictOf(verdict.status)
 }
 
-// judge makes the verdict and the line of it.
-func (o *options) judge(v *survey, t sum, lag int64) (status int, line string) {
+// unit is what the lag is counted in.
+func (o *options) unit() string {
+	if o.records {
+		return "record"
+	}
+	return "byte"
+}
+
+// verdict is what a check has found out.
+type verdict struct {
+	status int
+	line   string  // with performance data
+	reason *string // why the status is unknown
+}
+
+// add makes a verdict worse. What is known to be critical counts more than what is not known, and that more than a warning.
+func (v *verdict) add(status int) {
+	rank := []int{checkOK: 0, checkWarning: 1, checkUnknown: 2, checkCritical: 3}
+	if rank[status] > rank[v.status] {
+		v.status = status
+	}
+}
+
+// judge makes the verdict. Where the lag of some partitions is not known, that of the others is the least it can be.
+func (o *options) judge(v *survey, t sum, lag int64) (made verdict) {
 	var said []string
 	say := func(at int, format string, args ...any) {
-		status = max(status, at)
+		made.add(at)
 		said = append(said, fmt.Sprintf(format, args...))
 	}
-	unit, perf := "byte", "B"
-	if o.records {
-		unit, perf = "record", ""
+	behind := fmt.Sprintf("%s behind in %s", cli.Counted(lag, o.unit()), cli.Counted(t.partitions, "partition"))
+	if t.unknown > 0 {
+		behind = "at least " + behind
 	}
-	behind := fmt.Sprintf("%s behind in %s", cli.Counted(lag, unit), cli.Counted(t.partitions, "partition"))
 	switch {
 	case o.critical != nil && lag > int64(*o.critical):
 		say(checkCritical, "%s (critical above %s)", behind, o.critical)
@@ -130,6 +162,9 @@ func (o *options) judge(v *survey, t sum, lag int64) (status int, line string) {
 		say(checkWarning, "%s (warning above %s)", behind, o.warning)
 	default:
 		say(checkOK, "%s", behind)
+	}
+	if t.unknown > 0 {
+		say(checkUnknown, "lag of %s not known: no leader", cli.Counted(t.unknown, "partition"))
 	}
 	count := map[string]int{}
 	for _, p := range v.partitions() {
@@ -149,7 +184,7 @@ func (o *options) judge(v *survey, t sum, lag int64) (status int, line string) {
 	switch {
 	case len(v.members) > 0 && count[noteNoOwner]+count[noteStale] > 0:
 		say(checkWarning, "%s without a live owner", cli.Counted(count[noteNoOwner]+count[noteStale], "partition"))
-	case len(v.members) > 0, t.lag == 0 && t.ahead > 0:
+	case len(v.members) > 0, t.lag == 0 && t.ahead+t.unknown > 0:
 	case t.lag == 0:
 		say(checkOK, "idle without members")
 	case o.batch:
@@ -163,9 +198,25 @@ func (o *options) judge(v *survey, t sum, lag int64) (status int, line string) {
 	if len(v.topics) == 0 {
 		said = []string{"no topics"}
 	}
-	return status, fmt.Sprintf("%s: group %s: %s|lag=%d%s;%s;%s;0 members=%d partitions=%d never=%d ahead=%d\n",
-		checkWords[status], oneLine(cli.Cell(v.group)), strings.Join(said, ", "), lag, perf,
-		perfThreshold(o.warning), perfThreshold(o.critical), len(v.members), t.partitions, t.never, t.ahead)
+	text := strings.Join(said, ", ")
+	if made.status == checkUnknown {
+		made.reason = &text
+	}
+	made.line = fmt.Sprintf("%s: group %s: %s|lag=%s;%s;%s;0 members=%d partitions=%d never=%d ahead=%d unknown=%d\n",
+		checkWords[made.status], oneLine(cli.Cell(v.group)), text, o.perfLag(t, lag),
+		perfThreshold(o.warning), perfThreshold(o.critical), len(v.members), t.partitions, t.never, t.ahead, t.unknown)
+	return made
+}
+
+// perfLag is U where the lag is not known: the part of it that is would look as if the group had caught up.
+func (o *options) perfLag(t sum, lag int64) string {
+	switch {
+	case t.unknown > 0:
+		return "U"
+	case o.records:
+		return fmt.Sprint(lag)
+	}
+	return fmt.Sprintf("%dB", lag)
 }
 
 // perfThreshold is the range of values that raise no alarm.
@@ -176,30 +227,39 @@ func perfThreshold(s *cli.Size) string {
 	return fmt.Sprint(int64(*s))
 }
 
-func checkJSON(v *survey, t sum, status int, lag int64, records bool) (string, error) {
-	group := name(v.group)
-	unit := "bytes"
-	if records {
-		unit = "records"
-	}
-	text, err := cli.Objects([]any{struct {
-		Group       *string `json:"group"`
-		GroupBase64 []byte  `json:"group_base64,omitempty"`
-		Status      string  `json:"status"`
-		Lag         int64   `json:"lag"`
-		Unit        string  `json:"unit"`
-		Members     int     `json:"members"`
-		Partitions  int     `json:"partitions"`
-		Never       int     `json:"never"`
-		Ahead       int     `json:"ahead"`
-	}{group.text, group.raw, checkWords[status], lag, unit, len(v.members), t.partitions, t.never, t.ahead}})
+// checked is the object of a check. What is not known is nil.
+type checked struct {
+	Group       *string `json:"group"`
+	GroupBase64 []byte  `json:"group_base64,omitempty"`
+	Status      string  `json:"status"`
+	Reason      *string `json:"reason"` // of a status that is unknown
+	Lag         *int64  `json:"lag"`    // at least, where some of it is not known
+	Unit        string  `json:"unit"`
+	Members     *int    `json:"members"`
+	Partitions  *int    `json:"partitions"`
+	Never       *int    `json:"never"`
+	Ahead       *int    `json:"ahead"`
+	Unknown     *int    `json:"unknown"` // partitions whose lag is not known
+}
+
+func checkJSON(v *survey, t sum, made verdict, lag int64, unit string) (string, error) {
+	group, members := name(v.group), len(v.members)
+	return objectOf(checked{group.text, group.raw, checkWords[made.status], made.reason, &lag, unit,
+		&members, &t.partitions, &t.never, &t.ahead, &t.unknown})
+}
+
+func objectOf[T any](object T) (string, error) {
+	text, err := cli.Objects([]T{object})
 	return string(text), err
 }
 
-// countRecords reads all that the group is behind.
+// countRecords reads all that the group is behind, in partitions that have a leader.
 func (s *session) countRecords(ctx context.Context, v *survey) (int64, error) {
 	var spans []client.Span
 	for _, p := range v.partitions() {
+		if p.lag() == nil {
+			continue
+		}
 		if start := max(p.committed, *p.start); start < *p.end {
 			spans = append(spans, client.Span{Topic: p.topic, Partition: p.partition, Start: start, End: *p.end})
 		}

@@ -109,6 +109,17 @@ func parseMembers(text string) ([]string, error) {
 
 func identity(s string) string { return s }
 
+// target is a value for an offset. What is not one is, most likely, a number of ids or the beginning of a time span.
+type target struct{ *cli.Offset }
+
+func (t target) Set(text string) error {
+	err := t.Offset.Set(text)
+	if digits, negative := strings.CutPrefix(text, "-"); err != nil && negative && digits != "" && strings.Trim(digits, "0123456789") == "" {
+		return cli.WithHint(err, fmt.Sprintf("--shift -%s goes back by that many ids, which are bytes; --to -%ss to that many seconds ago", digits, digits))
+	}
+	return err
+}
+
 // shiftValue is a value for a number with an optional sign, which need not be given.
 type shiftValue struct{ dest **int64 }
 

@@ -41,6 +41,9 @@ func (o *options) list(ctx context.Context, s *session, _ []string) error {
 	if o.quiet && !o.json {
 		var lines []byte
 		for _, name := range names {
+			if s.env.StdoutTerminal() { // in a pipe names are as they are
+				name = cli.Cell(name)
+			}
 			lines = append(append(lines, name...), '\n')
 		}
 		return s.write(lines)

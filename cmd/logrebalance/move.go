@@ -318,5 +318,5 @@ func (s *session) printMoves(rows []*moved) error {
 		}
 		lines = append(lines, cells{columns, []string{of[0].Topic, fmt.Sprint(len(of)), fmt.Sprint(changed), fmt.Sprint(back), fmt.Sprint(forward)}})
 	}
-	return s.write(slices.Clone(section(nil, lines, screen, "topic")[1:]))
+	return s.write(slices.Clone(section(nil, lines, screen, s.width(), "topic")[1:]))
 }

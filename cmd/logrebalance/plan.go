@@ -66,7 +66,7 @@ func (o *options) plan(ctx context.Context, s *session, args []string) error {
 		return fmt.Errorf("group %q: no topics that its members want", v.group)
 	case !o.all && len(rows)+2 > screen:
 		shares := o.shares(rows)
-		err = s.write(section(nil, shares, max(2, screen-4), "member")[1:])
+		err = s.write(section(nil, shares, max(2, screen-4), s.width(), "member")[1:])
 	default:
 		err = print(s, rows)
 	}

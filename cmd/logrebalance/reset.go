@@ -191,7 +191,7 @@ func (s *session) targets(ctx context.Context, g *registry.Group, topics []strin
 	err := each(len(topics), func(i int) error {
 		var err error
 		found[i], err = s.targetsOf(ctx, g, topics[i], place)
-		if ctx.Err() != nil || errors.Is(err, client.ErrUnavailable) {
+		if ctx.Err() != nil || errors.Is(err, client.ErrUnavailable) && !errors.As(err, new(*client.NoLeaderError)) {
 			return err
 		}
 		errs[i] = err
@@ -229,6 +229,7 @@ func (s *session) targetsOf(ctx context.Context, g *registry.Group, name string,
 	}
 	var rows []*moved
 	var errs []error
+	dark := &client.NoLeaderError{Topic: name} // nobody knows where they begin and end
 	group := nameOf(g)
 	for i, id := range chosen {
 		start, led := starts[id]
@@ -238,14 +239,18 @@ func (s *session) targetsOf(ctx context.Context, g *registry.Group, name string,
 		case to == leftOut && err == nil:
 			continue
 		case !led:
-			err = &client.PartitionError{Topic: name, Partition: id, Err: errors.New("no leader, who would know where it begins and ends")}
+			dark.Partitions = append(dark.Partitions, id)
+			continue
 		}
 		if err != nil {
 			errs = append(errs, err)
 			continue
 		}
 		rows = append(rows, &moved{Group: group.text, GroupBase64: group.raw, Topic: name, Partition: id, of: topic,
-			from: committed[i], to: to, From: savedOffset(committed[i]), To: savedOffset(to)})
+			from: committed[i], to: to, From: savedOffset(committed[i]), To: savedOffset(to), Executed: committed[i] == to})
+	}
+	if len(dark.Partitions) > 0 {
+		errs = append(errs, dark)
 	}
 	return rows, errors.Join(errs...)
 }

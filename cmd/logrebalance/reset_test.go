@@ -123,8 +123,32 @@ func TestResetRefuses(t *testing.T) {
 	}
 	c.logs.dead["t-1"] = true
 	r := c.run("reset", "g", "--topic", "t", "--to", "latest", "--execute")
-	if r.code != 1 || !strings.Contains(r.err, `topic "t": partition 1: no leader`) || !slices.Equal(c.offsets("g", topic), []int64{50, 50, 25}) {
+	if r.code != 75 || !strings.Contains(r.err, `topic "t": partition 1: no leader, its broker is not there`) || !slices.Equal(c.offsets("g", topic), []int64{50, 50, 25}) {
 		t.Errorf("%v, moved to %v", r, c.offsets("g", topic))
+	}
+	// "Try again" is said only where nothing else is wrong.
+	r = c.run("reset", "g", "--topic", "t", "--to", "5", "--execute")
+	if r.code != 1 || !strings.Contains(r.err, `partition 1: no leader`) || !strings.Contains(r.err, `partition 0: offset 5 is out of range`) {
+		t.Error(r)
+	}
+}
+
+// What is where it shall be counts as executed, also where nothing is executed: --json says where the offsets are.
+func TestResetTellsWhatIsThereAlready(t *testing.T) {
+	c := onTwin(t)
+	topic := c.topic("t", [2]int64{0, 100}, [2]int64{0, 50})
+	c.commit("g", topic, map[int32]int64{0: 100, 1: 7})
+	c.run("reset", "g", "--topic", "t", "--to", "latest", "--json").want(t, 0,
+		`{"group":"g","topic":"t","partition":0,"from":100,"to":100,"executed":true}`+"\n"+
+			`{"group":"g","topic":"t","partition":1,"from":7,"to":50,"executed":false}`+"\n",
+		"")
+}
+
+// The next step is one of this tool: -n is logtail's.
+func TestResetHintsAtItsOwnOptions(t *testing.T) {
+	r := onTwin(t).run("reset", "g", "--topic", "t", "--to", "-10")
+	if r.code != 64 || !strings.Contains(r.err, "hint: --shift -10 goes back by that many ids") || strings.Contains(r.err, "-n 10") {
+		t.Error(r)
 	}
 }
 

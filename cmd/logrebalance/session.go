@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"sync"
 	"time"
 
@@ -46,8 +47,8 @@ const resetChunk = 5000
 // with gives a command its session. What is wrong with its options is said before anybody is asked.
 func (o *options) with(n need, run func(context.Context, *session, []string) error, checks ...func() error) func(context.Context, *cli.Env, []string) error {
 	return func(ctx context.Context, env *cli.Env, args []string) error {
-		if o.verbose && o.quiet {
-			return cli.Usagef("--verbose and --quiet exclude each other")
+		if err := o.checkLoudness(); err != nil {
+			return err
 		}
 		for _, check := range checks {
 			if err := check(); err != nil {
@@ -56,6 +57,13 @@ func (o *options) with(n need, run func(context.Context, *session, []string) err
 		}
 		return coded(o.run(ctx, env, n, args, run))
 	}
+}
+
+func (o *options) checkLoudness() error {
+	if o.verbose && o.quiet {
+		return cli.Usagef("--verbose and --quiet exclude each other")
+	}
+	return nil
 }
 
 func (o *options) run(ctx context.Context, env *cli.Env, n need, args []string, run func(context.Context, *session, []string) error) error {
@@ -140,8 +148,16 @@ func (s *session) guard(ctx context.Context, cancel context.CancelCauseFunc) {
 	}
 }
 
-// coded gives an error its exit status.
+// coded gives an error its exit status, of several that are joined each one its own: 75 is for those that have nothing else
+// wrong.
 func coded(err error) error {
+	if joined, ok := err.(interface{ Unwrap() []error }); ok && reflect.TypeOf(err) == reflect.TypeOf(errors.Join(err)) {
+		var parts []error
+		for _, part := range joined.Unwrap() {
+			parts = append(parts, coded(part))
+		}
+		return errors.Join(parts...)
+	}
 	if errors.Is(err, client.ErrUnavailable) {
 		return cli.Unavailable(err)
 	}
@@ -178,7 +194,7 @@ func print[T cli.Row](s *session, lines []T) error {
 		}
 		return s.write(text)
 	}
-	return s.write(cli.Table(lines))
+	return s.write(table(lines, s.width()))
 }
 
 func (s *session) write(text []byte) error {

@@ -35,7 +35,7 @@ func (s *session) showStatus(ctx context.Context, name string, screen int, show 
 	if s.o.json {
 		text, err = cli.Objects(v.rows())
 	} else {
-		text = v.text(s.now(), screen, s.o.all)
+		text = v.text(s.now(), screen, s.width(), s.o.all)
 	}
 	if err == nil {
 		err = show(text)
@@ -140,12 +140,12 @@ func (v *survey) orphan(p *partState) bool {
 // sum is all of a group, or of a topic of it.
 type sum struct {
 	partitions, owned, never, ahead int
-	lag, most                       int64
-	known                           bool
+	unknown                         int   // partitions whose lag is not known
+	lag, most                       int64 // of the others
 }
 
 func total(parts []*partState) sum {
-	t := sum{partitions: len(parts), known: true}
+	t := sum{partitions: len(parts)}
 	for _, p := range parts {
 		if p.owner != nil && p.live {
 			t.owned++
@@ -160,17 +160,21 @@ func total(parts []*partState) sum {
 			t.lag += *lag
 			t.most = max(t.most, *lag)
 		} else {
-			t.known = false
+			t.unknown++
 		}
 	}
 	return t
 }
 
-func (t sum) lagCell() string {
-	if !t.known {
+// lagCell is a lag of so many partitions: the least it can be where some of it is not known.
+func (t sum) lagCell(lag int64) string {
+	switch {
+	case t.unknown == 0:
+		return fmt.Sprint(lag)
+	case t.unknown == t.partitions:
 		return "-"
 	}
-	return fmt.Sprint(t.lag)
+	return fmt.Sprintf(">=%d", lag)
 }
 
 // cells is a row of any columns.
@@ -181,25 +185,25 @@ func (c cells) Cells() []string   { return c.cells }
 
 // text is a group for a person: itself, its members, its partitions. When that takes more lines than the screen, topics
 // stand for their partitions, and of too long lists the first are shown: --all shows everything.
-func (v *survey) text(now time.Time, screen int, all bool) []byte {
+func (v *survey) text(now time.Time, screen, width int, all bool) []byte {
 	t := total(v.partitions())
-	out := cli.Table([]cells{{[]string{"GROUP", "KIND", ">MEMBERS", ">TOPICS", ">PARTITIONS", ">OWNED", ">LAG"},
+	out := table([]cells{{[]string{"GROUP", "KIND", ">MEMBERS", ">TOPICS", ">PARTITIONS", ">OWNED", ">LAG"},
 		[]string{cli.Cell(v.group), kindCell(v.kindOrNil()), fmt.Sprint(len(v.members)), fmt.Sprint(len(v.topics)),
-			fmt.Sprint(t.partitions), v.ownedCell(t), t.lagCell()}}})
+			fmt.Sprint(t.partitions), v.ownedCell(t), t.lagCell(t.lag)}}}, width)
 	const frame = 2 + 2 + 2 // headings, and the lines between the tables
 	if all || frame+len(v.members)+t.partitions <= screen {
 		screen = frame + len(v.members) + t.partitions
-		out = section(out, v.memberLines(now), screen, "member")
-		return section(out, v.rows(), screen, "partition")
+		out = section(out, v.memberLines(now), screen, width, "member")
+		return section(out, v.rows(), screen, width, "partition")
 	}
 	room := (screen - frame) / 2
 	topics := v.topicLines()
-	out = section(out, v.memberLines(now), max(room, screen-frame-len(topics)), "member")
-	return section(out, topics, max(room, screen-frame-len(v.members)), "topic")
+	out = section(out, v.memberLines(now), max(room, screen-frame-len(topics)), width, "member")
+	return section(out, topics, max(room, screen-frame-len(v.members)), width, "topic")
 }
 
 // section adds a table of at most so many rows, the first ones.
-func section[T cli.Row](out []byte, rows []T, most int, what string) []byte {
+func section[T cli.Row](out []byte, rows []T, most, width int, what string) []byte {
 	if len(rows) == 0 {
 		return out
 	}
@@ -208,7 +212,7 @@ func section[T cli.Row](out []byte, rows []T, most int, what string) []byte {
 	if len(rows) > most {
 		shown = rows[:max(1, most-1)]
 	}
-	out = append(out, cli.Table(shown)...)
+	out = append(out, table(shown, width)...)
 	if rest := len(rows) - len(shown); rest > 0 {
 		out = fmt.Appendf(out, "... and %d more %s: --all shows all\n", rest, plural(rest, what))
 	}
@@ -228,19 +232,16 @@ func (v *survey) ownedCell(t sum) string {
 }
 
 func (v *survey) memberLines(now time.Time) []cells {
-	owned, lag := map[string]int{}, map[string]int64{}
+	owned := map[string][]*partState{}
 	for _, p := range v.partitions() {
-		if p.owner == nil {
-			continue
-		}
-		owned[*p.owner]++
-		if n := p.lag(); n != nil {
-			lag[*p.owner] += *n
+		if p.owner != nil {
+			owned[*p.owner] = append(owned[*p.owner], p)
 		}
 	}
 	columns := []string{"MEMBER", "HOST", ">JOINED", "STRATEGY", ">OWNS", ">LAG"}
 	var lines []cells
 	for _, m := range v.members {
+		t := total(owned[m.ID])
 		host, strategy, age := "-", m.Strategy, "-"
 		if h := v.host(m.ID); h != "" {
 			host = cli.Cell(h)
@@ -252,7 +253,7 @@ func (v *survey) memberLines(now time.Time) []cells {
 			age = ago(now.Sub(m.Joined))
 		}
 		lines = append(lines, cells{columns, []string{cli.Cell(m.ID), host, age, strategy,
-			fmt.Sprint(owned[m.ID]), fmt.Sprint(lag[m.ID])}})
+			fmt.Sprint(t.partitions), t.lagCell(t.lag)}})
 	}
 	return lines
 }
@@ -299,8 +300,8 @@ func (v *survey) topicLines() []cells {
 				notes = append(notes, fmt.Sprintf("%d %s", count[note], note))
 			}
 		}
-		lines = append(lines, cells{columns, []string{topic.Name, fmt.Sprint(t.partitions), v.ownedCell(t), t.lagCell(),
-			fmt.Sprint(t.most), strings.Join(notes, ", ")}})
+		lines = append(lines, cells{columns, []string{topic.Name, fmt.Sprint(t.partitions), v.ownedCell(t), t.lagCell(t.lag),
+			t.lagCell(t.most), strings.Join(notes, ", ")}})
 	}
 	return lines
 }

@@ -55,8 +55,8 @@ func TestStatus(t *testing.T) {
 		c.logs.dead = map[string]bool{"t-4": true}
 		r := c.run("status", "g")
 		r.want(t, 0, ""+
-			"GROUP  KIND      MEMBERS  TOPICS  PARTITIONS  OWNED  LAG\n"+
-			"g      registry        1       1           5      1    -\n"+
+			"GROUP  KIND      MEMBERS  TOPICS  PARTITIONS  OWNED   LAG\n"+
+			"g      registry        1       1           5      1  >=70\n"+
 			"\n"+
 			"MEMBER                                  HOST           JOINED  STRATEGY  OWNS  LAG\n"+
 			"g_web-1.example-1445518677618-0badcafe  web-1.example    1d2h  range        1   10\n"+

@@ -22,6 +22,15 @@ func (s *session) screen() int {
 	return screenLines
 }
 
+// width is how many columns a line may take; 0 is no limit.
+func (s *session) width() int {
+	if f := s.env.StdoutFile(); f != nil && s.env.StdoutTerminal() {
+		columns, _ := size(f)
+		return columns
+	}
+	return 0
+}
+
 func size(f *os.File) (columns, lines int) {
 	conn, err := f.SyscallConn()
 	if err != nil {

@@ -86,7 +86,9 @@ func (c conn) Read(b []byte) (int, error) {
 // closedError is io.EOF, of a broker.
 type closedError struct{ addr string }
 
-func (e *closedError) Error() string { return "broker " + e.addr + ": connection closed by the other side" }
+func (e *closedError) Error() string {
+	return "broker " + e.addr + ": connection closed by the other side"
+}
 func (e *closedError) Unwrap() error { return io.EOF }
 
 // OnBrokerWrite is kgo's hook.
