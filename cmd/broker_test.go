@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"os/exec"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -22,7 +23,7 @@ type brokersKey struct{}
 
 // brokerCommand starts a logd on a free port and waits until it is ready: broker [FLAG]...
 // Its data are in $WORK/data, what it says in $WORK/logd.log; LOGKIT_BROKERS is where it listens, ZOOKEEPER where its
-// ZooKeeper does.
+// ZooKeeper does, LOGD_PID its process.
 func brokerCommand(ts *testscript.TestScript, neg bool, args []string) {
 	if neg {
 		ts.Fatalf("usage: broker [FLAG]...")
@@ -50,6 +51,7 @@ func brokerCommand(ts *testscript.TestScript, neg bool, args []string) {
 		close(p.done)
 	}()
 	set(ts, p)
+	ts.Setenv("LOGD_PID", strconv.Itoa(cmd.Process.Pid))
 	ts.Defer(func() { end(p) })
 	poll(ts, "address file of logd", func() bool {
 		select {
