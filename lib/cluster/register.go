@@ -61,19 +61,34 @@ func (m *Member) register(ctx context.Context, self registry.Broker, registered 
 		}
 		said = ""
 		m.registered.Store(true)
-		select {
-		case <-lease.Done():
-		case <-m.again:
+		if removed := m.stay(ctx, lease); ctx.Err() != nil {
+			return nil
+		} else if removed {
 			m.logger.Warn("somebody has removed the registration of this broker", "id", m.id)
 			continue
-		case <-ctx.Done():
-			return nil
 		}
 		if errors.Is(lease.Err(), registry.ErrClosed) {
 			return nil
 		}
 		m.registered.Store(false)
 		m.logger.Warn("zookeeper is lost: what is served goes on, changes of topics wait", "reason", lease.Err())
+	}
+}
+
+// stay waits until the lease or the context ends, or somebody has removed the registration. The follower may think so by
+// a list that was read just before it was made.
+func (m *Member) stay(ctx context.Context, lease *registry.Lease) (removed bool) {
+	for {
+		select {
+		case <-m.again:
+			if _, there, err := m.session.Broker(ctx, m.id); err == nil && !there {
+				return lease.Err() == nil
+			}
+		case <-lease.Done():
+			return false
+		case <-ctx.Done():
+			return false
+		}
 	}
 }
 
