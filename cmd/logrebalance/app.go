@@ -13,6 +13,7 @@ import (
 // options are the flags, of all commands.
 type options struct {
 	brokers        []string
+	unnamed        []string // the default of brokers
 	zookeeper      cli.ZooKeeper
 	timeout        time.Duration
 	json           bool
@@ -48,11 +49,13 @@ func newTool() *cli.Tool { return (&options{open: open}).tool() }
 func (o *options) tool() *cli.Tool {
 	o.interval = 2 * time.Second
 	group := []cli.Operand{cli.GroupOperand}
+	brokers := cli.BrokerFlag(&o.brokers)
+	o.unnamed = o.brokers
 	return &cli.Tool{
 		Name: "logrebalance", Usage: "Show consumer groups, and move what they have committed.",
 		Synopsis: []string{"[OPTION]... COMMAND [GROUP]..."},
 		Flags: []ucli.Flag{
-			cli.BrokerFlag(&o.brokers), cli.ZooKeeperFlag(&o.zookeeper), cli.TimeoutFlag(&o.timeout),
+			brokers, cli.ZooKeeperFlag(&o.zookeeper), cli.TimeoutFlag(&o.timeout),
 			cli.JSONFlag(&o.json, "an object a line instead of columns"),
 			cli.VerboseFlag(&o.verbose), cli.QuietFlag(&o.quiet),
 		},
@@ -72,7 +75,7 @@ func (o *options) tool() *cli.Tool {
 					&ucli.GenericFlag{Name: "strategy", Value: cli.Enum(&o.strategy, assign.Strategies()...), DefaultText: "the group's",
 						Usage: "as if the members assigned by it"}}},
 			{Name: "trigger", Usage: "Let the members of a group look at it again, as if one had come or gone.",
-				Synopsis: []string{"[OPTION]... GROUP"}, Operands: group, MinArgs: 1, MaxArgs: 1, Run: o.with(registryOnly, o.trigger)},
+				Synopsis: []string{"[OPTION]... GROUP"}, Operands: group, MinArgs: 1, MaxArgs: 1, Run: o.with(registryEdit, o.trigger)},
 			{Name: "verify", Usage: "Fail unless every partition has one live owner.",
 				Synopsis: []string{"[OPTION]... GROUP"}, Operands: group, MinArgs: 1, MaxArgs: 1, Run: o.with(registryOnly, o.verify),
 				Flags: []ucli.Flag{o.topicFlag(), &ucli.GenericFlag{Name: "wait", Value: (*cli.Duration)(&o.wait), DefaultText: "not at all",
@@ -99,15 +102,18 @@ func (o *options) tool() *cli.Tool {
 					&ucli.BoolFlag{Name: "records", Destination: &o.records, Usage: "count the records that are behind, by reading them, instead of bytes"},
 					&ucli.BoolFlag{Name: "batch", Destination: &o.batch, Usage: "a group that is behind without members is between two runs of a job"}}},
 			{Name: "evict", Usage: "Take a stuck member out of its group; without --execute say what would be done.",
-				Synopsis: []string{"[OPTION]... GROUP MEMBER"}, Operands: []cli.Operand{cli.GroupOperand, cli.OtherOperand}, MinArgs: 2, MaxArgs: 2, Run: o.with(registryOnly, o.evict),
+				Synopsis: []string{"[OPTION]... GROUP MEMBER"}, Operands: []cli.Operand{cli.GroupOperand, cli.OtherOperand}, MinArgs: 2, MaxArgs: 2, Run: o.with(registryEdit, o.evict),
 				Flags: []ucli.Flag{o.executeFlag()}},
 			{Name: "delete", Usage: "Delete a group without members, with its offsets; without --execute say what would be done.",
-				Synopsis: []string{"[OPTION]... GROUP"}, Operands: group, MinArgs: 1, MaxArgs: 1, Run: o.with(registryOnly, o.delete),
+				Synopsis: []string{"[OPTION]... GROUP"}, Operands: group, MinArgs: 1, MaxArgs: 1, Run: o.with(registryEdit, o.delete),
 				Flags: []ucli.Flag{o.executeFlag()}},
 		},
 		Exits: cli.Exits(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitUnavailable, cli.ExitHungUp, cli.ExitInterrupted, cli.ExitTerminated),
 	}
 }
+
+// brokerNamed reports whether the command line, or the environment, names a broker.
+func (o *options) brokerNamed() bool { return &o.brokers[0] != &o.unnamed[0] }
 
 func (o *options) topicFlag() ucli.Flag {
 	return &ucli.GenericFlag{Name: "topic", Value: cli.Repeated(&o.topics, parseSelection, selection.String), DefaultText: "all",

@@ -142,6 +142,12 @@ func TestResetThatFailsHalfWay(t *testing.T) {
 		if got := append(c.offsets("g", topic), c.offsets("g", other)...); slices.ContainsFunc(got, func(o int64) bool { return o != 100 }) {
 			t.Fatalf("after the second run: %v", got)
 		}
+		if back := c.run("import", "g", undo, "--execute"); back.code != 0 || strings.Contains(read(t, undo), "unfinished") {
+			t.Fatal(back)
+		}
+		if got := append(c.offsets("g", topic), c.offsets("g", other)...); slices.ContainsFunc(got, func(o int64) bool { return o != 50 }) {
+			t.Fatalf("broken at step %d, after the undo: %v", at, got)
+		}
 	}
 }
 
@@ -183,14 +189,11 @@ func TestResetSaysWhatIsDone(t *testing.T) {
 	}
 	must(t, late.Leave(c.ctx(), late.lease, "late"))
 	c.tweak = nil
-	// The rest, and back again: what the first run has saved is beside what the second has.
+	// The rest, and all of it back again.
 	if r := c.run("-q", "reset", "g", "--topic", "t", "--to", "latest", "--execute", "--undo-file", undo); r.code != 0 {
 		t.Fatal(r)
 	}
-	if n := strings.Count(read(t, undo), "\n"); n != 7 {
-		t.Errorf("%d offsets in the second undo file", n)
-	}
-	if r := c.run("-q", "import", "g", undo+"~", "--execute"); r.code != 0 {
+	if r := c.run("-q", "import", "g", undo, "--execute"); r.code != 0 {
 		t.Fatal(r)
 	}
 	if got := c.offsets("g", topic); slices.ContainsFunc(got, func(o int64) bool { return o != 50 }) {

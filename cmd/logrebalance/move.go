@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"os/user"
 	"slices"
@@ -12,7 +11,6 @@ import (
 
 	"logkit/lib/cli"
 	"logkit/lib/registry"
-	"logkit/lib/vfs"
 )
 
 // move carries a plan out, or only shows it:
@@ -24,12 +22,16 @@ import (
 //  5. the offsets, as many at a time as fit in one step, each of which is checked for members again
 //
 // A run that ends in between leaves old or new offsets, of each partition the one or the other, and says which when it
-// can. The same again goes on from there.
-func (s *session) move(ctx context.Context, g *registry.Group, plan func(context.Context) ([]*moved, error)) error {
+// can. The same again goes on from there. A signal ends it between two steps: before the first one nothing is changed.
+func (s *session) move(ctx context.Context, g *registry.Group, intent string, plan func(context.Context) ([]*moved, error)) error {
 	if s.o.execute {
 		if err := s.lock(ctx, g, "reset"); err != nil {
 			return err
 		}
+	}
+	var err error
+	if s.undo, err = s.o.openUndo(g.Name(), intent); err != nil {
+		return err
 	}
 	deadline := s.now().Add(s.o.waitEmpty)
 	for {
@@ -44,9 +46,13 @@ func (s *session) move(ctx context.Context, g *registry.Group, plan func(context
 		if !s.o.execute {
 			return errors.Join(s.showMoves(g, rows), refused)
 		}
-		err = s.execute(ctx, g, rows)
-		if errors.Is(err, registry.ErrGroupInUse) && !s.o.live {
-			continue // a member has come meanwhile: told, or waited for
+		begun, err := s.execute(ctx, g, rows)
+		if !begun && err != nil {
+			kept := s.undo.forget()
+			if kept == nil && errors.Is(err, registry.ErrGroupInUse) && !s.o.live {
+				continue // a member has come meanwhile: told, or waited for
+			}
+			return errors.Join(err, kept)
 		}
 		return errors.Join(s.showMoves(g, rows), err)
 	}
@@ -126,23 +132,17 @@ func (s *session) admitted(ctx context.Context, g *registry.Group, deadline time
 	}
 }
 
-// execute moves what is not where it shall be.
-func (s *session) execute(ctx context.Context, g *registry.Group, rows []*moved) error {
-	var open []*moved
-	for _, m := range rows {
-		m.Executed = m.from == m.to
-		if !m.Executed {
-			open = append(open, m)
-		}
-	}
+// execute moves what is not where it shall be. It reports whether anything has, or may have, been moved.
+func (s *session) execute(ctx context.Context, g *registry.Group, rows []*moved) (begun bool, err error) {
+	open := slices.DeleteFunc(slices.Clone(rows), func(m *moved) bool { return m.Executed })
 	if len(open) == 0 {
-		return nil
+		return false, s.undo.finish()
 	}
-	if s.o.undoFile != "" {
-		if err := saveUndo(s.o.undoFile, open); err != nil {
-			return fmt.Errorf("undo file: %w", err)
-		}
+	if err := s.undo.begin(rows); err != nil {
+		return false, err
 	}
+	step, stop := afterSignal(ctx)
+	defer stop()
 	done := 0
 	for size := s.chunk; done < len(open); {
 		chunk := firstOf(open[done:], size)
@@ -150,14 +150,19 @@ func (s *session) execute(ctx context.Context, g *registry.Group, rows []*moved)
 		for _, m := range chunk {
 			offsets[m.Partition] = m.to
 		}
-		err := g.Reset(ctx, chunk[0].of, offsets, s.o.live)
+		err := context.Cause(ctx)
+		if err == nil {
+			err = g.Reset(step, chunk[0].of, offsets, s.o.live)
+		} else if done == 0 {
+			return false, err
+		}
 		if errors.Is(err, registry.ErrTooLarge) && size > 1 {
 			size = max(1, min(size, len(chunk))/2)
 			continue
 		}
 		if err != nil {
 			if done == 0 && errors.Is(err, registry.ErrGroupInUse) {
-				return err // nothing is changed
+				return false, err // nothing is changed
 			}
 			return s.halfWay(ctx, g, open, s.whoCame(ctx, g, err))
 		}
@@ -166,7 +171,27 @@ func (s *session) execute(ctx context.Context, g *registry.Group, rows []*moved)
 		}
 		done += len(chunk)
 	}
-	return nil
+	if _, told := signalled(ctx); told {
+		s.env.Say("group %q: all %s moved", g.Name(), cli.Counted(len(open), "offset"))
+	}
+	return true, s.undo.finish()
+}
+
+// lastStep is how long a step goes on that is under way when a signal comes.
+const lastStep = time.Second
+
+// afterSignal is a context that ends a while after the other one: a step that was begun is brought to its end, which is
+// then known.
+func afterSignal(ctx context.Context) (context.Context, func()) {
+	step, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	unhook := context.AfterFunc(ctx, func() {
+		select {
+		case <-time.After(lastStep):
+			cancel(context.Cause(ctx))
+		case <-step.Done():
+		}
+	})
+	return step, func() { unhook(); cancel(nil) }
 }
 
 // whoCame names the members that have come while a group without any was being reset.
@@ -191,38 +216,21 @@ func firstOf(rows []*moved, n int) []*moved {
 	return rows
 }
 
-// saveUndo writes the offsets as they were. What the file held before is kept beside it: it may be the only trace of the
-// offsets that a run has left half way.
-func saveUndo(path string, rows []*moved) error {
-	var lines []saved
-	for _, m := range rows {
-		lines = append(lines, saved{m.Group, m.GroupBase64, m.Topic, m.Partition, m.From})
-	}
-	text, err := cli.Objects(lines)
-	if err != nil {
-		return err
-	}
-	old, err := os.ReadFile(path)
-	switch {
-	case err == nil:
-		if err := vfs.WriteFileAtomic(vfs.OS, path+"~", old); err != nil {
-			return err
-		}
-	case !errors.Is(err, fs.ErrNotExist):
-		return err
-	}
-	return vfs.WriteFileAtomic(vfs.OS, path, text)
-}
-
 // lookAround is how long a run that has failed tries to find out what it has done.
 const lookAround = 5 * time.Second
 
-// halfWay says what became of each partition when a step has failed, whose outcome may not be known.
-func (s *session) halfWay(ctx context.Context, g *registry.Group, rows []*moved, cause error) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lookAround)
+// halfWay says what became of each partition when a step has failed, whose outcome may not be known, or was not taken
+// because of a signal.
+func (s *session) halfWay(ctx context.Context, g *registry.Group, rows []*moved, cause error) (begun bool, _ error) {
+	code, told := signalled(ctx)
+	limit := lookAround
+	if told {
+		limit = lastStep
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
 	defer cancel()
 	var errs []error
-	some := false // are moved, or may be
+	some, rest := false, false // are moved, or may be; are not
 	for _, of := range byTopic(rows) {
 		topic := of[0].of
 		var partitions []int32
@@ -231,7 +239,7 @@ func (s *session) halfWay(ctx context.Context, g *registry.Group, rows []*moved,
 		}
 		offsets, err := g.Offsets(ctx, topic, partitions)
 		if err != nil {
-			some = true
+			some, rest = true, true
 			errs = append(errs, fmt.Errorf("group %q: topic %q: partition %s: not known whether they were moved", g.Name(), topic.Name, ranges(partitions)))
 			continue
 		}
@@ -248,15 +256,34 @@ func (s *session) halfWay(ctx context.Context, g *registry.Group, rows []*moved,
 			errs = append(errs, fmt.Errorf("group %q: topic %q: partition %s: moved", g.Name(), topic.Name, ranges(moved)))
 		}
 		if len(old) > 0 {
+			rest = true
 			errs = append(errs, fmt.Errorf("group %q: topic %q: partition %s: as before", g.Name(), topic.Name, ranges(old)))
 		}
 	}
-	if !some && errors.Is(cause, context.Canceled) {
-		return cause // interrupted, and nothing is changed
+	switch {
+	case !some && (told || errors.Is(cause, context.Canceled)):
+		return false, cause // interrupted, and nothing is changed
+	case told && !rest:
+		s.env.Say("group %q: all %s moved", g.Name(), cli.Counted(len(rows), "offset"))
+		return true, s.undo.finish()
 	}
 	last := len(errs) - 1
-	errs[last] = cli.WithHint(errs[last], "the same command again does the rest")
-	return errors.Join(append([]error{cause}, errs...)...)
+	errs[last] = cli.WithHint(errs[last], s.theRest())
+	if told {
+		for i := range errs {
+			errs[i] = cli.WithCode(code, errs[i])
+		}
+	}
+	return true, errors.Join(append([]error{cause}, errs...)...)
+}
+
+// theRest is how a run that has ended half way is brought to its end. What is moved by a number of ids would be moved by
+// twice as many, where nobody has written down what it was.
+func (s *session) theRest() string {
+	if s.o.shift != nil && s.undo == nil {
+		return "--topic with the partitions that are as before does the rest: without --undo-file the same command would shift the others again"
+	}
+	return "the same command again does the rest"
 }
 
 func byTopic(rows []*moved) (all [][]*moved) {

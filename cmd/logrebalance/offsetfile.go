@@ -27,6 +27,7 @@ type saved struct {
 	Topic       string  `json:"topic"`
 	Partition   int32   `json:"partition"`
 	Offset      *int64  `json:"offset"`
+	To          *int64  `json:"to,omitempty"` // in an undo file, as long as the reset is not finished: where it goes
 }
 
 func (s *saved) name() string {
@@ -53,7 +54,7 @@ func readSaved(r io.Reader) ([]saved, error) {
 	for lines.Scan() {
 		n++
 		line := bytes.TrimSpace(lines.Bytes())
-		if len(line) == 0 {
+		if len(line) == 0 || n == 1 && parseUnfinished(line) != nil {
 			continue
 		}
 		s, err := parseSaved(line)
@@ -84,6 +85,7 @@ func parseSaved(line []byte) (saved, error) {
 		Topic       *string `json:"topic"`
 		Partition   *int32  `json:"partition"`
 		Offset      *int64  `json:"offset"`
+		To          *int64  `json:"to"`
 	}
 	var has map[string]json.RawMessage
 	if err := json.Unmarshal(line, &j); err != nil {
@@ -107,7 +109,7 @@ func parseSaved(line []byte) (saved, error) {
 	case j.Offset != nil && *j.Offset < 0:
 		return saved{}, fmt.Errorf("%w: offset %d, allowed are 0 or more, and null for none", errSaved, *j.Offset)
 	}
-	return saved{j.Group, j.GroupBase64, *j.Topic, *j.Partition, j.Offset}, nil
+	return saved{j.Group, j.GroupBase64, *j.Topic, *j.Partition, j.Offset, j.To}, nil
 }
 
 // load reads the file of import: what it says of the group, or of the one other group that it is about.
@@ -173,7 +175,7 @@ func (o *options) export(ctx context.Context, s *session, args []string) error {
 	var lines []saved
 	for _, p := range v.partitions() {
 		if !p.never() {
-			lines = append(lines, saved{group.text, group.raw, p.topic, p.partition, &p.committed})
+			lines = append(lines, saved{group.text, group.raw, p.topic, p.partition, &p.committed, nil})
 		}
 	}
 	text, err := cli.Objects(lines)
@@ -181,6 +183,14 @@ func (o *options) export(ctx context.Context, s *session, args []string) error {
 		return err
 	}
 	return s.write(text)
+}
+
+// offsetOf is what savedOffset has made of an offset.
+func offsetOf(saved *int64) int64 {
+	if saved == nil {
+		return registry.NoOffset
+	}
+	return *saved
 }
 
 // savedOffset is an offset as a line has it.

@@ -107,14 +107,14 @@ func TestImportRefuses(t *testing.T) {
 	}
 }
 
-// What cannot be written before anything is moved keeps everything where it is.
+// What cannot be written before anything is moved keeps everything where it is, and is said before anything else.
 func TestUndoFileThatCannotBeWritten(t *testing.T) {
 	c := onTwin(t)
 	topic := c.topic("t", [2]int64{0, 100})
 	c.commit("g", topic, map[int32]int64{0: 50})
 	for _, path := range []string{"/nowhere/undo", t.TempDir()} {
-		r := c.run("-q", "reset", "g", "--topic", "t", "--to", "latest", "--execute", "--undo-file", path)
-		if r.code != 1 || !strings.Contains(r.err, "undo file: ") || c.offsets("g", topic)[0] != 50 {
+		r := c.run("reset", "g", "--topic", "t", "--to", "latest", "--execute", "--undo-file", path)
+		if r.code != 1 || r.out != "" || !strings.Contains(r.err, "--undo-file: ") || c.offsets("g", topic)[0] != 50 {
 			t.Errorf("%v, moved to %v", r, c.offsets("g", topic))
 		}
 	}
@@ -126,6 +126,7 @@ func FuzzOffsets(f *testing.F) {
 		`{"group":"g","topic":"t","partition":0,"offset":42}`,
 		`{"group":"g","topic":"t","partition":0,"offset":null}` + "\n" + `{"group_base64":"//8=","group":null,"topic":"t","partition":1,"offset":0}`,
 		"{", "null", "[]", "\n\n", `{"group":1}`,
+		`{"unfinished":"--topic t --to latest","group":"g"}` + "\n" + `{"group":"g","topic":"t","partition":0,"offset":42,"to":50}`,
 	} {
 		f.Add([]byte(seed))
 	}

@@ -41,7 +41,7 @@ func (o *options) checkMove() error {
 	if o.live && o.waitEmpty > 0 {
 		return cli.Usagef("--live and --wait-empty exclude each other")
 	}
-	return nil
+	return o.checkUndo()
 }
 
 func (o *options) checkReset() error {
@@ -70,7 +70,7 @@ func (o *options) reset(ctx context.Context, s *session, args []string) error {
 	if err != nil {
 		return err
 	}
-	return s.move(ctx, g, func(ctx context.Context) ([]*moved, error) {
+	return s.move(ctx, g, o.intent(nil), func(ctx context.Context) ([]*moved, error) {
 		names, err := s.resetTopics(ctx, g)
 		if err != nil {
 			return nil, err
@@ -98,18 +98,14 @@ func (o *options) importFile(ctx context.Context, s *session, args []string) err
 		if wanted[l.Topic] == nil {
 			wanted[l.Topic] = map[int32]int64{}
 		}
-		offset := int64(registry.NoOffset)
-		if l.Offset != nil {
-			offset = *l.Offset
-		}
-		wanted[l.Topic][l.Partition] = offset
+		wanted[l.Topic][l.Partition] = offsetOf(l.Offset)
 	}
 	for _, c := range o.topics {
 		if wanted[c.topic] == nil {
 			return fmt.Errorf("%s: topic %q: no offsets of it", args[1], c.topic)
 		}
 	}
-	return s.move(ctx, g, func(ctx context.Context) ([]*moved, error) {
+	return s.move(ctx, g, o.intent(wanted), func(ctx context.Context) ([]*moved, error) {
 		rows, err := s.targets(ctx, g, slices.Sorted(maps.Keys(wanted)), func(p *partition) (int64, error) {
 			to, named := wanted[p.topic.Name][p.id]
 			switch {
@@ -270,6 +266,9 @@ func (s *session) times(ctx context.Context, topic string, led []int32) (map[int
 // which records were meant. What is counted or looked up ends at the ends of the log.
 func (s *session) place(p *partition) (int64, error) {
 	if by := s.o.shift; by != nil {
+		if to, begun := s.undo.target(p.topic.Name, p.id, p.committed); begun { // not by twice as much
+			return min(max(to, p.start), p.end), nil
+		}
 		from := max(p.committed, p.start) // never committed counts from the start, as the lag does
 		if *by > 0 && from > math.MaxInt64-*by {
 			return p.end, nil

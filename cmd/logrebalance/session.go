@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"reflect"
 	"sync"
+	"syscall"
 	"time"
 
 	"logkit/lib/cli"
@@ -17,7 +18,8 @@ import (
 type need int
 
 const (
-	registryOnly  need = iota // ZooKeeper; a broker only to learn where it is
+	registryOnly  need = iota // ZooKeeper, to look at; a broker only to learn where it is
+	registryEdit              // ZooKeeper, to change what is there
 	brokerIfThere             // also the logs, where somebody answers for them
 	needsBroker               // also the logs
 )
@@ -38,7 +40,8 @@ type session struct {
 	address string // of ZooKeeper, for messages
 	away    error  // why no broker is to be had
 	now     func() time.Time
-	chunk   int // partitions that are reset in one step
+	chunk   int   // partitions that are reset in one step
+	undo    *undo // nil without --undo-file
 }
 
 // resetChunk is what registry.Group.Reset takes at a time.
@@ -85,7 +88,20 @@ func (o *options) run(ctx context.Context, env *cli.Env, n need, args []string, 
 	}
 	cancel(nil)
 	<-guards
+	if _, told := signalled(ctx); told && err == nil {
+		return cli.WithCode(cli.ExitOK, cli.ErrReported) // all was done when the signal came
+	}
 	return err
+}
+
+// signalled returns the exit status of a run that a signal has ended before all was done.
+func signalled(ctx context.Context) (code int, is bool) {
+	var s cli.SignalError
+	if !errors.As(context.Cause(ctx), &s) {
+		return 0, false
+	}
+	number, _ := s.Signal.(syscall.Signal)
+	return 128 + int(number), true
 }
 
 // open returns a session, which the caller closes.
@@ -109,15 +125,21 @@ func (s *session) close() {
 	}
 }
 
-// dial opens the way to ZooKeeper. One that was named is enough for commands that need no broker: then none is asked.
+// dial opens the way to ZooKeeper. One that was named is enough for commands that need no broker: then none is asked, but
+// one that was named, too, whether they belong together.
 func (s *session) dial(ctx context.Context, n need) (err error) {
 	named := client.ZooKeeper{Servers: s.o.zookeeper.Servers, Chroot: s.o.zookeeper.Chroot}
 	if len(named.Servers) == 0 {
 		s.address = "of the broker"
 	}
-	if n == registryOnly && len(named.Servers) > 0 {
+	if (n == registryOnly || n == registryEdit) && len(named.Servers) > 0 {
 		s.logs = nil
 		s.Session, err = client.DialZooKeeper(ctx, named, s.o.timeout)
+		if err == nil && s.o.brokerNamed() {
+			if err = s.compare(ctx, n, named); err != nil {
+				s.Session.Close()
+			}
+		}
 		return err
 	}
 	s.Session, err = s.client.DialZooKeeper(ctx, named)
@@ -126,6 +148,26 @@ func (s *session) dial(ctx context.Context, n need) (err error) {
 		s.Session, err = client.DialZooKeeper(ctx, named, s.o.timeout)
 	}
 	return err
+}
+
+// briefly is how long a broker is waited for that only has to say which cluster is its own, of somebody who looks.
+const briefly = time.Second
+
+// compare refuses a ZooKeeper that is not that of the broker which was named beside it. Where the broker is not reachable
+// it may be looked at, and not changed: what is a stranger's would be changed for good.
+func (s *session) compare(ctx context.Context, n need, named client.ZooKeeper) error {
+	wait := s.o.timeout
+	if n == registryOnly {
+		wait = min(wait, briefly)
+	}
+	err := s.client.SameCluster(ctx, s.Session, named, wait)
+	if n != registryOnly || !errors.Is(err, client.ErrUnavailable) || errors.As(err, new(*client.ZooKeeperError)) {
+		return err
+	}
+	if !s.o.quiet {
+		s.env.Say("%v; whether zookeeper %s is of its cluster is not known", err, named)
+	}
+	return nil
 }
 
 // guard ends a command that ZooKeeper has left in its midst: requests wait for it as long as their context lives.

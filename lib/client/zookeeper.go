@@ -177,22 +177,40 @@ func (c *Client) DialZooKeeper(ctx context.Context, z ZooKeeper) (*registry.Sess
 	if err != nil {
 		return nil, err
 	}
+	if err := c.compare(ctx, s, z, b); err != nil {
+		s.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// SameCluster asks a broker, for at most so long, whether a session with the ZooKeeper that z names is one with its own:
+// a *ClusterError when it is not, one that matches ErrUnavailable when nobody could be asked.
+func (c *Client) SameCluster(ctx context.Context, s *registry.Session, z ZooKeeper, wait time.Duration) error {
+	var b told
+	err := c.retry(ctx, wait, func(ctx context.Context) (err error) {
+		b, err = c.tell(ctx, false)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return c.compare(ctx, s, z, b)
+}
+
+func (c *Client) compare(ctx context.Context, s *registry.Session, z ZooKeeper, b told) error {
 	limited, cancel := context.WithTimeout(ctx, c.opts.Timeout)
 	defer cancel()
 	id, err := s.ClusterID(limited)
 	switch {
 	case ctx.Err() != nil:
-		err = context.Cause(ctx)
+		return context.Cause(ctx)
 	case err != nil:
-		err = &ZooKeeperError{z.String(), err}
+		return &ZooKeeperError{z.String(), err}
 	case id != b.cluster:
-		err = &ClusterError{ZooKeeper: z.String(), Broker: b.addr, InZooKeeper: id, OfBroker: b.cluster}
+		return &ClusterError{ZooKeeper: z.String(), Broker: b.addr, InZooKeeper: id, OfBroker: b.cluster}
 	}
-	if err != nil {
-		s.Close()
-		return nil, err
-	}
-	return s, nil
+	return nil
 }
 
 // told is what a broker tells of its cluster.
