@@ -109,7 +109,7 @@ _logrebalance()
                         mapfile -t COMPREPLY < <(compgen -W '--broker -b --zookeeper --timeout --json --verbose -v --quiet -q --help -h --version --topic --all-topics --to --shift --from-file --execute --all --wait-empty --live --undo-file' -- "$cur")
                         ;;
                     export)
-                        mapfile -t COMPREPLY < <(compgen -W '--broker -b --zookeeper --timeout --json --verbose -v --quiet -q --help -h --version --topic' -- "$cur")
+                        mapfile -t COMPREPLY < <(compgen -W '--broker -b --zookeeper --timeout --json --verbose -v --quiet -q --help -h --version --topic --all-groups' -- "$cur")
                         ;;
                     import)
                         mapfile -t COMPREPLY < <(compgen -W '--broker -b --zookeeper --timeout --json --verbose -v --quiet -q --help -h --version --topic --execute --all --wait-empty --live --undo-file' -- "$cur")

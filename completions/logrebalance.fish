@@ -17,7 +17,7 @@ complete -c logrebalance -n __fish_use_subcommand -a plan -d 'Who will own which
 complete -c logrebalance -n __fish_use_subcommand -a trigger -d 'Let the members of a group look at it again, as if one had come or gone.'
 complete -c logrebalance -n __fish_use_subcommand -a verify -d 'Fail unless every partition has one live owner.'
 complete -c logrebalance -n __fish_use_subcommand -a reset -d 'Move the offsets of a group; without --execute say what would be done.'
-complete -c logrebalance -n __fish_use_subcommand -a export -d 'Print the offsets of a group, an object a line.'
+complete -c logrebalance -n __fish_use_subcommand -a export -d 'Print the offsets of a group, or of all, an object a line.'
 complete -c logrebalance -n __fish_use_subcommand -a import -d 'Set the offsets of a group to what a file says; without --execute say what would be done.'
 complete -c logrebalance -n __fish_use_subcommand -a check -d 'Tell a monitor how far a group is behind: one line, and exit status 0, 1, 2 or 3.'
 complete -c logrebalance -n __fish_use_subcommand -a evict -d 'Take a stuck member out of its group; without --execute say what would be done.'
@@ -57,6 +57,7 @@ complete -c logrebalance -n '__fish_seen_subcommand_from reset' -l live -d 'also
 complete -c logrebalance -n '__fish_seen_subcommand_from reset' -l undo-file -r -F -d 'write the old offsets to FILE first, for import; what it held goes to FILE~'
 complete -c logrebalance -n '__fish_seen_subcommand_from export' -a '(__logrebalance_groups)'
 complete -c logrebalance -n '__fish_seen_subcommand_from export' -l topic -x -a '(__logrebalance_topics)' -d 'only this topic, or partitions of it, TOPIC[:P,...]; repeatable'
+complete -c logrebalance -n '__fish_seen_subcommand_from export' -l all-groups -d 'the offsets of all groups that there are'
 complete -c logrebalance -n '__fish_seen_subcommand_from import' -a '(__logrebalance_groups)'
 complete -c logrebalance -n '__fish_seen_subcommand_from import' -F
 complete -c logrebalance -n '__fish_seen_subcommand_from import' -l topic -x -a '(__logrebalance_topics)' -d 'only this topic, or partitions of it, TOPIC[:P,...]; repeatable'

@@ -29,6 +29,7 @@ type options struct {
 
 	topics    []selection
 	allTopics bool
+	allGroups bool
 	to        cli.Offset
 	shift     *int64
 	fromFile  string
@@ -81,18 +82,19 @@ func (o *options) tool() *cli.Tool {
 				Flags: []ucli.Flag{o.topicFlag(), &ucli.GenericFlag{Name: "wait", Value: (*cli.Duration)(&o.wait), DefaultText: "not at all",
 					Usage: "wait so long for it to become true"}}},
 			{Name: "reset", Usage: "Move the offsets of a group; without --execute say what would be done.",
-				Synopsis: []string{"[OPTION]... GROUP"}, Operands: group, MinArgs: 1, MaxArgs: 1, Run: o.with(needsBroker, o.reset, o.checkReset),
+				Synopsis: []string{"[OPTION]... [--execute] GROUP"}, Operands: group, MinArgs: 1, MaxArgs: 1, Run: o.with(needsBroker, o.reset, o.checkReset),
 				Flags: append([]ucli.Flag{o.topicFlag(),
 					&ucli.BoolFlag{Name: "all-topics", Destination: &o.allTopics, Usage: "all topics of the group"},
 					&ucli.GenericFlag{Name: "to", Value: target{&o.to}, Usage: "to `OFFSET`: earliest, latest, an id, @TIME or -DURATION ago"},
 					&ucli.GenericFlag{Name: "shift", Value: shiftValue{&o.shift}, Usage: "by so many ids, `[+|-]N`, which are bytes"},
 					&ucli.PathFlag{Name: "from-file", Destination: &o.fromFile, Usage: "to what `FILE` says, as export writes it; - is stdin"},
 				}, o.changeFlags()...)},
-			{Name: "export", Usage: "Print the offsets of a group, an object a line.",
-				Synopsis: []string{"[OPTION]... GROUP"}, Operands: group, MinArgs: 1, MaxArgs: 1, Run: o.with(registryOnly, o.export),
-				Flags: []ucli.Flag{o.topicFlag()}},
+			{Name: "export", Usage: "Print the offsets of a group, or of all, an object a line.",
+				Synopsis: []string{"[OPTION]... GROUP", "[OPTION]... --all-groups"}, Operands: group, MaxArgs: 1, Run: o.exporting,
+				Flags: []ucli.Flag{o.topicFlag(),
+					&ucli.BoolFlag{Name: "all-groups", Destination: &o.allGroups, Usage: "the offsets of all groups that there are"}}},
 			{Name: "import", Usage: "Set the offsets of a group to what a file says; without --execute say what would be done.",
-				Synopsis: []string{"[OPTION]... GROUP FILE"}, Operands: []cli.Operand{cli.GroupOperand, cli.FileOperand}, MinArgs: 2, MaxArgs: 2,
+				Synopsis: []string{"[OPTION]... [--execute] GROUP FILE"}, Operands: []cli.Operand{cli.GroupOperand, cli.FileOperand}, MinArgs: 2, MaxArgs: 2,
 				Run: o.with(needsBroker, o.importFile, o.checkMove), Flags: append([]ucli.Flag{o.topicFlag()}, o.changeFlags()...)},
 			{Name: "check", Usage: "Tell a monitor how far a group is behind: one line, and exit status 0, 1, 2 or 3.",
 				Synopsis: []string{"[OPTION]... GROUP"}, Operands: group, MinArgs: 1, MaxArgs: 1, Run: o.monitored(o.check), Exits: checkExits,
@@ -102,10 +104,10 @@ func (o *options) tool() *cli.Tool {
 					&ucli.BoolFlag{Name: "records", Destination: &o.records, Usage: "count the records that are behind, by reading them, instead of bytes"},
 					&ucli.BoolFlag{Name: "batch", Destination: &o.batch, Usage: "a group that is behind without members is between two runs of a job"}}},
 			{Name: "evict", Usage: "Take a stuck member out of its group; without --execute say what would be done.",
-				Synopsis: []string{"[OPTION]... GROUP MEMBER"}, Operands: []cli.Operand{cli.GroupOperand, cli.OtherOperand}, MinArgs: 2, MaxArgs: 2, Run: o.with(registryEdit, o.evict),
+				Synopsis: []string{"[OPTION]... [--execute] GROUP MEMBER"}, Operands: []cli.Operand{cli.GroupOperand, cli.OtherOperand}, MinArgs: 2, MaxArgs: 2, Run: o.with(registryEdit, o.evict),
 				Flags: []ucli.Flag{o.executeFlag()}},
 			{Name: "delete", Usage: "Delete a group without members, with its offsets; without --execute say what would be done.",
-				Synopsis: []string{"[OPTION]... GROUP"}, Operands: group, MinArgs: 1, MaxArgs: 1, Run: o.with(registryEdit, o.delete),
+				Synopsis: []string{"[OPTION]... [--execute] GROUP"}, Operands: group, MinArgs: 1, MaxArgs: 1, Run: o.with(registryEdit, o.delete),
 				Flags: []ucli.Flag{o.executeFlag()}},
 		},
 		Exits: cli.Exits(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitUnavailable, cli.ExitHungUp, cli.ExitInterrupted, cli.ExitTerminated),

@@ -161,28 +161,61 @@ func quoted(names []string) []string {
 	return all
 }
 
+func (o *options) checkExport(args []string) error {
+	switch {
+	case (len(args) == 1) == o.allGroups:
+		return cli.Usagef("either GROUP or --all-groups says what of")
+	case o.allGroups && len(o.topics) > 0:
+		return cli.Usagef("--all-groups and --topic exclude each other: not all groups have the topic")
+	}
+	return nil
+}
+
+// exporting is the command, which knows by its operands what it shall do.
+func (o *options) exporting(ctx context.Context, env *cli.Env, args []string) error {
+	return o.with(registryOnly, o.export, func() error { return o.checkExport(args) })(ctx, env, args)
+}
+
 func (o *options) export(ctx context.Context, s *session, args []string) error {
-	g, err := s.group(ctx, args[0])
+	names := args
+	if o.allGroups {
+		var err error
+		if names, err = s.Groups(ctx); err != nil {
+			return err
+		}
+	}
+	exported := make([][]byte, len(names))
+	err := each(len(names), func(i int) (err error) {
+		exported[i], err = s.exported(ctx, names[i])
+		if o.allGroups && errors.As(err, new(*unknownGroupError)) { // deleted meanwhile
+			return nil
+		}
+		return err
+	})
 	if err != nil {
 		return err
+	}
+	return s.write(slices.Concat(exported...))
+}
+
+func (s *session) exported(ctx context.Context, name string) ([]byte, error) {
+	g, err := s.group(ctx, name)
+	if err != nil {
+		return nil, err
 	}
 	v, err := s.survey(ctx, g, false)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	s.forgotten(v)
-	group := name(v.group)
+	group := nameOf(g)
 	var lines []saved
 	for _, p := range v.partitions() {
 		if !p.never() {
 			lines = append(lines, saved{group.text, group.raw, p.topic, p.partition, &p.committed, nil})
 		}
 	}
-	text, err := cli.Objects(lines)
-	if err != nil {
-		return err
-	}
-	return s.write(text)
+	return cli.Objects(lines)
 }
 
 // offsetOf is what savedOffset has made of an offset.

@@ -51,6 +51,33 @@ func TestExportAndImport(t *testing.T) {
 	}
 }
 
+// All groups at once, whatever their names: a loop in a shell loses some.
+func TestExportOfAllGroups(t *testing.T) {
+	c := onTwin(t)
+	topic := c.topic("t", [2]int64{0, 100}, [2]int64{0, 100})
+	names := []string{"-dash", "two\nlines", " blanks ", "\\", "\xff"}
+	want := ""
+	for i, g := range names {
+		c.commit(g, topic, map[int32]int64{1: int64(i)})
+		want += c.run("export", "--", g).out
+	}
+	r := c.run("export", "--all-groups")
+	got, wanted := slices.Sorted(strings.Lines(r.out)), slices.Sorted(strings.Lines(want))
+	if r.code != 0 || r.err != "" || len(got) != len(names) || !slices.Equal(got, wanted) {
+		t.Errorf("%v\nwant:\n%s", r, want)
+	}
+	// One of them comes back from among the others.
+	c.commit("-dash", topic, map[int32]int64{1: 50})
+	if r := c.runIn(c.ctx(), r.out, "-q", "import", "--execute", "--", "-dash", "-"); r.code != 0 || !slices.Equal(c.offsets("-dash", topic), []int64{-1, 0}) {
+		t.Errorf("%v, offsets %v", r, c.offsets("-dash", topic))
+	}
+	for _, args := range [][]string{{"export"}, {"export", "g", "--all-groups"}, {"export", "--all-groups", "--topic", "t"}} {
+		if r := c.run(args...); r.code != 64 || r.out != "" {
+			t.Error(r)
+		}
+	}
+}
+
 // A group moves to a cluster where it was not before; what lies outside the logs there goes to their ends.
 func TestImportBeginsAGroup(t *testing.T) {
 	c := onTwin(t)
