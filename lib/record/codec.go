@@ -59,9 +59,11 @@ func newLZ4Writer() *lz4.Writer {
 	return w
 }
 
+// newZstdEncoder also compresses what repeats nothing that the fastest level would see, as a batch of numbers.
 func newZstdEncoder() *zstd.Encoder {
 	e, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedFastest),
-		zstd.WithWindowSize(zstdWindow), zstd.WithLowerEncoderMem(true), zstd.WithEncoderCRC(false), zstd.WithZeroFrames(true))
+		zstd.WithWindowSize(zstdWindow), zstd.WithLowerEncoderMem(true), zstd.WithEncoderCRC(false), zstd.WithZeroFrames(true),
+		zstd.WithAllLitEntropyCompression(true))
 	must(err)
 	return e
 }
