@@ -249,7 +249,7 @@ func (b *bench) consume(topic string, n int) {
 func BenchmarkDelivery(b *testing.B) {
 	w := newBench(b)
 	topic := w.newTopic()
-	producer := w.client(kgo.DefaultProduceTopic(topic))
+	producer := w.client(kgo.DefaultProduceTopic(topic), kgo.ProducerLinger(0))
 	defer producer.Close()
 	consumer := w.client(kgo.ConsumePartitions(map[string]map[int32]kgo.Offset{topic: {0: kgo.NewOffset().AtStart()}}))
 	defer consumer.Close()
