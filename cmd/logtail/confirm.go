@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"logkit/lib/cli"
 )
@@ -34,11 +35,17 @@ func openConfirmations(name string) (*confirmations, error) {
 	return &confirmations{name: name}, nil
 }
 
-// begin reads until close, and hands on each position. What comes in the way is told to fail, and is the end.
-func (c *confirmations) begin(confirm func(topic string, partition int32, next int64), fail func(error)) {
+// confirmPatience is how long somebody who is to write is waited for without a word.
+const confirmPatience = 2 * time.Second
+
+// begin reads until close, and hands on each position. What comes in the way is told to fail, and is the end. When nobody
+// comes to write, lonely is called, once.
+func (c *confirmations) begin(confirm func(topic string, partition int32, next int64) error, fail func(error), lonely func()) {
 	go func() {
+		alone := time.AfterFunc(confirmPatience, lonely)
 		for {
 			f, err := os.Open(c.name) // waits for somebody who writes
+			alone.Stop()
 			if err == nil && c.keep(f) {
 				err = c.read(f, confirm)
 			}
@@ -68,7 +75,7 @@ func (c *confirmations) keep(f *os.File) bool {
 // maxPosition is the longest line: a topic of 249 bytes, two numbers, and room.
 const maxPosition = 512
 
-func (c *confirmations) read(f *os.File, confirm func(string, int32, int64)) error {
+func (c *confirmations) read(f *os.File, confirm func(string, int32, int64) error) error {
 	lines := bufio.NewScanner(f)
 	lines.Buffer(make([]byte, maxPosition), maxPosition)
 	for lines.Scan() {
@@ -76,7 +83,9 @@ func (c *confirmations) read(f *os.File, confirm func(string, int32, int64)) err
 		if err != nil {
 			return fmt.Errorf("%s: %w", c.name, err)
 		}
-		confirm(topic, partition, next)
+		if err := confirm(topic, partition, next); err != nil {
+			return fmt.Errorf("%s: %.300q: %w", c.name, lines.Text(), err)
+		}
 	}
 	if errors.Is(lines.Err(), bufio.ErrTooLong) {
 		return fmt.Errorf("%s: a line of more than %d bytes, allowed is TOPIC PARTITION NEXT-ID", c.name, maxPosition)

@@ -5,6 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
+	"strings"
+	"sync"
 	"time"
 
 	"logkit/lib/assign"
@@ -21,10 +24,14 @@ type share struct {
 	session *registry.Session
 	confirm *confirmations // nil without --confirm
 	at      point          // of the output, as it was written
+
+	mu      sync.Mutex
+	shown   map[partition]int64 // ids below were printed, or are being printed, by this process
+	strange map[partition]bool  // it was told that others are confirmed
 }
 
 func newShare(o *options, env *cli.Env, c *client.Client) *share {
-	return &share{tail: newTail(o, env, c)}
+	return &share{tail: newTail(o, env, c), shown: map[partition]int64{}, strange: map[partition]bool{}}
 }
 
 // patience of the end: INT and TERM are obeyed within two seconds, whoever does not read what is printed.
@@ -85,7 +92,17 @@ func (s *share) join(ctx context.Context, topics []string, fail func(error)) err
 		s.env.Say("group %q: member %q", s.o.group, s.member.Name())
 	}
 	if s.confirm != nil {
-		s.confirm.begin(s.member.Confirm, fail)
+		s.confirm.begin(func(topic string, id int32, next int64) error {
+			if !slices.Contains(topics, topic) {
+				return fmt.Errorf("not a topic that is read, allowed are %s", strings.Join(topics, ", "))
+			}
+			s.confirmedBy(partition{topic, id}, next)
+			return nil
+		}, fail, func() {
+			if !s.o.quiet {
+				s.env.Say("--confirm: %s: nobody has opened it for writing yet; nothing is committed before", s.o.confirm)
+			}
+		})
 	}
 	return nil
 }
@@ -181,7 +198,13 @@ func (s *share) deliver(ctx context.Context, b *consumer.Batch, next int64) (goi
 	if next == b.From {
 		return true, nil
 	}
-	err = b.Deliver(ctx, next, s.out.flush)
+	err = b.Deliver(ctx, next, func() error {
+		s.mu.Lock()
+		at := partition{b.Topic, b.Partition}
+		s.shown[at] = max(s.shown[at], next)
+		s.mu.Unlock()
+		return s.out.flush()
+	})
 	if err == nil {
 		s.at = s.out.point()
 		return !s.out.full(), nil
@@ -191,6 +214,29 @@ func (s *share) deliver(ctx context.Context, b *consumer.Batch, next int64) (goi
 		err = nil
 	}
 	return false, err
+}
+
+// confirmedBy takes a position that was read back. What this process has not printed is another one's: somebody who was
+// started with one that is gone may still be writing. That is no failure, but it may be a mistake.
+func (s *share) confirmedBy(p partition, next int64) {
+	s.mu.Lock()
+	shown, any := s.shown[p]
+	wrong := next > shown
+	tell := wrong && !s.strange[p]
+	s.strange[p] = s.strange[p] || wrong
+	s.mu.Unlock()
+	if !wrong {
+		s.member.Confirm(p.topic, p.id, next)
+		return
+	}
+	if !tell {
+		return
+	}
+	printed := "nothing of it was"
+	if any {
+		printed = fmt.Sprintf("those below %d were", shown)
+	}
+	s.env.Say("--confirm: %s: topic %q: partition %d: ids below %d are confirmed, and %s printed here: not committed", s.o.confirm, p.topic, p.id, next, printed)
 }
 
 // leave commits what was printed, and lets the others have the partitions.
@@ -243,7 +289,11 @@ func (s *share) event(e consumer.Event) {
 		}
 	case consumer.Claimed, consumer.Released:
 		if s.o.verbose {
-			s.env.Say("%s: %s at offset %d", where, map[consumer.Kind]string{consumer.Claimed: "taken", consumer.Released: "given up"}[e.Kind], e.Offset)
+			s.env.Say("%s: %s%s", where, map[consumer.Kind]string{consumer.Claimed: "taken", consumer.Released: "given up"}[e.Kind], position(e.Offset))
+		}
+	case consumer.Begun:
+		if s.o.verbose {
+			s.env.Say("%s: begins at offset %d", where, e.Offset)
 		}
 	case consumer.Lost:
 		if s.o.verbose {
@@ -254,4 +304,12 @@ func (s *share) event(e consumer.Event) {
 			s.env.Say("group %q: %v; trying again", s.o.group, e.Err)
 		}
 	}
+}
+
+// position words where a partition is taken, or given up.
+func position(offset int64) string {
+	if offset == registry.NoOffset {
+		return ", nothing committed"
+	}
+	return fmt.Sprintf(" at offset %d", offset)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"time"
 
 	"logkit/lib/client"
 	"logkit/lib/record"
@@ -117,7 +118,7 @@ func (b *Batch) Deliver(ctx context.Context, next int64, write func() error) err
 			return ErrRevoked
 		}
 		if m.alive() {
-			c.writing = true
+			c.writing, c.offered, m.pulse.wrote = true, max(c.offered, next), time.Now()
 			m.mu.Unlock()
 			break
 		}
@@ -146,19 +147,19 @@ func (b *Batch) Deliver(ctx context.Context, next int64, write func() error) err
 }
 
 // Confirm says, with Options.Confirm, that what was delivered of a partition, as far as the ids below next, is where it
-// was to go, and may be committed. What the member does not own, and what it has not delivered, is left alone.
+// was to go, and may be committed. What the member does not own, and what it has not begun to deliver, is left alone.
 func (m *Member) Confirm(topic string, id int32, next int64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	c := m.claims[partition{topic, id}]
-	if c == nil || c.gone || next > c.delivered || next <= c.mark {
+	if c == nil || c.gone || next > c.offered || next <= c.mark {
 		return
 	}
 	c.mark = next
 	if c.closing {
 		m.poke()
 	}
-	if c.mark == c.delivered {
+	if c.mark >= c.delivered {
 		m.broadcast()
 	}
 }

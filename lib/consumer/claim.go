@@ -14,11 +14,12 @@ type partition struct {
 type claim struct {
 	partition
 	owned *registry.Owned
-	added bool        // the partition was not there when the member saw its topic first
+	added bool        // the partition was not there when the member saw its topic first, or when the group began with it
 	blank bool        // nor when it asked for the ends: there is nothing to be read
 	span  client.Span // as given to the reader last
 
 	handed    int64 // ids below were handed to the caller; -1 while nobody knows where to begin
+	offered   int64 // ids below were delivered, or are being written: whoever reads may be ahead of the write's end
 	delivered int64 // ids below were delivered
 	mark      int64 // ids below are to be committed: delivered, or what Confirm has said of it
 
@@ -39,4 +40,6 @@ func (c *claim) drained() bool {
 }
 
 // position moves the claim to where reading begins anew.
-func (c *claim) position(offset int64) { c.handed, c.delivered, c.mark = offset, offset, offset }
+func (c *claim) position(offset int64) {
+	c.handed, c.offered, c.delivered, c.mark = offset, offset, offset, offset
+}

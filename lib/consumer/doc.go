@@ -24,11 +24,12 @@
 // Committed is what was delivered, and nothing else; by the owner, and nobody else: every commit names the version of the
 // offset node that the claim has made, so that a member who was thought dead changes nothing.
 //
-// Delivered is only what the member may be sure to own still. It asks ZooKeeper for a sign of life several times in a
-// session timeout; when the question that was answered last is older than three quarters of one, Deliver waits. So a
-// process that was stopped (SIGSTOP, a suspended machine) ends the one call of write that it was in, and begins no other
-// before it knows whether it is still the owner. When the session is the same as before, it goes on as if nothing had
-// been; else it registers anew.
+// Delivered is only what the member may be sure to own still. It asks ZooKeeper several times in a session timeout whether
+// it is registered; when the question that was answered last is older than three quarters of one, Deliver waits, and when
+// for a quarter of one neither a question was answered nor a write begun. So a process that was stopped for that long
+// (SIGSTOP, a suspended machine) ends the one call of write that it was in, and begins no other before it knows whether it
+// is still the owner: its session may have ended, or somebody may have evicted it. When all is as before, it goes on as if
+// nothing had been; when the session is another one it registers anew.
 //
 // So nothing is skipped, and nothing is delivered twice, unless a member is killed, its session ends, or it does not come
 // back from write for longer than Options.Drain while somebody else is to have the partition.
@@ -36,7 +37,8 @@
 // # Where reading begins
 //
 // At the committed offset; where there is none, at the beginning or the end of the partition, as Options.Latest says. A
-// partition that was added to its topic later begins at its beginning. The position is committed before anything was
+// partition that was added to its topic after the group had begun with it begins at its beginning, be it that the group had
+// no members then. The position is committed before anything was
 // delivered from it, so that a successor does not choose another. An offset that the partition does not have (any more) is
 // told, and goes to the beginning or the end in the same way.
 package consumer

@@ -12,7 +12,8 @@ type Kind int8
 
 // The kinds of events.
 const (
-	Claimed    Kind = iota // a partition, to be read from Offset on; -1 when the broker has still to be asked
+	Claimed    Kind = iota // a partition, to be read from Offset on; -1 when its broker has still to be asked: see Begun
+	Begun                  // a partition of which nothing was committed, to be read from Offset on
 	Released               // a partition, with Offset committed
 	Lost                   // a partition, without having committed what was delivered last; Err says why
 	Reset                  // somebody has set the offset of a partition: reading goes on at Offset

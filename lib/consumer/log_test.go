@@ -71,6 +71,12 @@ func (l *fakeLog) produce(topic string, partition int32, n int) (ids []int64) {
 	return ids
 }
 
+func (l *fakeLog) end(topic string, partition int32) int64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.topics[topic][partition].end()
+}
+
 // expire deletes the first n batches of a partition.
 func (l *fakeLog) expire(topic string, partition int32, n int) {
 	l.change(func() {

@@ -115,6 +115,7 @@ func TestResetToNothing(t *testing.T) {
 func TestPartitionsThatStayKeepFlowing(t *testing.T) {
 	w := newWorld(t, twin(), 4)
 	one := w.join("one", nil)
+	w.settled(shares{one: {0, 1, 2, 3}}) // so that two claims no more than its share
 	two := w.join("two", nil)
 	w.settled(shares{one: {0, 1}, two: {2, 3}})
 	two.shut()
@@ -316,6 +317,57 @@ func TestFromLatest(t *testing.T) {
 	must(t, err)
 	w.settled(shares{two: {0, 1, 2}})
 	w.committed(end, end, end)
+	w.once()
+}
+
+// From latest, a partition that is added while the group has no members is read from its beginning, and so are the first
+// messages of it: nothing is skipped of a topic that the group reads. A group that begins takes none for added, whichever
+// member is first to come to them.
+func TestFromLatestWhileNobodyIsThere(t *testing.T) {
+	all(t, func(t *testing.T, target target) {
+		w := newWorld(t, target, 2)
+		w.produce(3, 0, 1)
+		w.grow(1)
+		w.produce(3, 2)
+		latest := func(o *Options) { o.Latest = true }
+		one := w.join("one", latest)
+		w.settled(shares{one: {0, 1, 2}})
+		w.committed(end, end, end)
+		one.leave()
+		clear(w.produced)
+		w.grow(2)
+		w.produce(3, 0, 4) // and nothing in 3, yet
+		two := w.join("two", latest)
+		three := w.join("three", latest)
+		w.settled(shares{three: {0, 1, 2}, two: {3, 4}})
+		w.produce(3, 3)
+		w.committed(end, w.log.end("t", 1), w.log.end("t", 2), end, end)
+		w.once()
+		two.leave()
+		three.leave()
+	})
+}
+
+// A topic that is made again is another one: what the group has begun with is what there was when it came to it.
+func TestFromLatestOfATopicMadeAgain(t *testing.T) {
+	w := newWorld(t, twin(), 2)
+	latest := func(o *Options) { o.Latest = true }
+	one := w.join("one", latest)
+	w.settled(shares{one: {0, 1}})
+	one.leave()
+	must(t, w.admin.DeleteTopic(deadline(t), w.topic()))
+	w.await("the end of the topic", func() bool {
+		_, found, err := w.admin.Topic(deadline(t), "t")
+		must(t, err)
+		return !found
+	}, nil)
+	w.create(2)
+	w.produce(3, 0, 1)
+	clear(w.produced) // none of it
+	two := w.join("two", latest)
+	w.settled(shares{two: {0, 1}})
+	w.committed(w.log.end("t", 0), w.log.end("t", 1))
+	w.produce(2, 1)
 	w.once()
 }
 

@@ -7,23 +7,37 @@ import (
 	"logkit/lib/registry"
 )
 
-// pulse is the last sign of life of a session: when the question was asked that ZooKeeper has answered last. The session
-// can not end before a session timeout has passed since then, whatever happened to this process meanwhile.
+// pulse is the last sign of life of a member: when the question was asked that ZooKeeper has answered last, whether it is
+// registered in its session. The session can not end before a session timeout has passed since then, whatever happened to
+// this process meanwhile.
+//
+// The member may be evicted before that. One that runs hears of it at once; one that was stopped, and goes on, has still to
+// hear of what has come meanwhile: so a pause is as good as no answer.
 type pulse struct {
 	lease *registry.Lease
 	asked time.Time
+	wrote time.Time // when a write was last begun
 }
 
-// alive reports whether the session is sure to be there at a time. Both clocks count: the monotonic one stands still
-// while a machine is suspended, the other one may be set.
+// paused reports whether neither a question was answered nor a write begun for so long that the process may have been
+// stopped in between.
+func (p pulse) paused(now time.Time, timeout time.Duration) bool {
+	return since(now, p.asked) >= timeout/4 && (p.wrote.IsZero() || since(now, p.wrote) >= timeout/4)
+}
+
+// since is the time that has passed by either clock: the monotonic one stands still while a machine is suspended, the other
+// one may be set.
+func since(now, then time.Time) time.Duration {
+	return max(now.Sub(then), now.Round(0).Sub(then.Round(0)))
+}
+
+// alive reports whether the session is sure to be there at a time, and the member in it.
 func (p pulse) alive(now time.Time, timeout time.Duration) bool {
-	limit := timeout - timeout/4
-	return p.lease != nil && p.lease.Err() == nil && !p.asked.IsZero() &&
-		now.Sub(p.asked) < limit && now.Round(0).Sub(p.asked.Round(0)) < limit
+	return p.lease != nil && p.lease.Err() == nil && !p.asked.IsZero() && since(now, p.asked) < timeout-timeout/4 && !p.paused(now, timeout)
 }
 
-// beat asks ZooKeeper again and again, until the context ends. An answer that comes while the lease holds has come in
-// its session.
+// beat asks ZooKeeper again and again, until the context ends, whether the member is registered. An answer that comes while
+// the lease holds has come in its session.
 func (t *term) beat() {
 	pause := time.NewTimer(0)
 	defer pause.Stop()
@@ -34,8 +48,12 @@ func (t *term) beat() {
 		case <-pause.C:
 		}
 		asked := time.Now()
-		_, _, err := t.m.group.Arbiter(t.ctx, nil)
-		if err == nil && t.lease.Err() == nil {
+		registered, err := t.m.group.Registered(t.ctx, t.lease, t.m.o.Member)
+		switch {
+		case err != nil || t.lease.Err() != nil:
+		case !registered:
+			t.watcher.Signal()
+		default:
 			t.m.mu.Lock()
 			if t.m.pulse.lease == t.lease {
 				was := t.m.alive()

@@ -51,13 +51,16 @@ func (m *Member) begin(claims []*claim, offset func(i int) int64) {
 }
 
 // read begins to read a partition at an offset that its broker has named, unless it has been begun otherwise since it had
-// the tag.
-func (m *Member) read(c *claim, tag, offset int64) {
+// the tag. It reports whether it does.
+func (m *Member) read(c *claim, tag, offset int64) bool {
 	m.reads.Lock()
 	defer m.reads.Unlock()
-	if span, _ := m.place(c, tag, offset, true); span.Tag != 0 {
-		m.reader.Add(span)
+	span, _ := m.place(c, tag, offset, true)
+	if span.Tag == 0 {
+		return false
 	}
+	m.reader.Add(span)
+	return true
 }
 
 // place, with reads locked, moves a partition to an offset, unless it has been moved otherwise since it had the tag. What is to be read then
@@ -202,7 +205,9 @@ func (m *Member) answer(topic string, at int64, seekers []seeker) {
 	for _, s := range seekers {
 		switch end := found[s.id]; {
 		case s.offset == registry.NoOffset:
-			m.read(s.claim, s.tag, end)
+			if m.read(s.claim, s.tag, end) {
+				m.tell(Event{Kind: Begun, Topic: topic, Partition: s.id, Offset: end})
+			}
 		case s.offset <= end:
 			m.finish(s)
 		default:

@@ -86,23 +86,57 @@ func TestStoppedMemberThatKnowsNothing(t *testing.T) {
 		alive bool
 	}{
 		{"a moment ago", 0, true},
-		{"just short of it", sessionTimeout*3/4 - time.Millisecond, true},
-		{"too long ago", sessionTimeout * 3 / 4, false},
+		{"just short of it", sessionTimeout/4 - time.Millisecond, true},
+		{"long enough to be stopped in between", sessionTimeout / 4, false},
 		{"long ago", time.Hour, false},
 		{"never, by the clock", -time.Second, true}, // set back
 	} {
 		p := one.pulse
+		p.wrote = time.Time{}
 		now := p.asked.Add(moment.since)
 		if p.alive(now, sessionTimeout) != moment.alive {
 			t.Errorf("asked %s: alive %v", moment.what, !moment.alive)
 		}
 	}
-	// A suspended machine: the monotonic clock has stood still, the other one has not.
+	// Who writes all the time has not been stopped, however slow ZooKeeper is; but there has to be an answer now and then.
 	p := one.pulse
+	for since, alive := range map[time.Duration]bool{sessionTimeout*3/4 - time.Millisecond: true, sessionTimeout * 3 / 4: false} {
+		now := p.asked.Add(since)
+		p.wrote = now.Add(time.Millisecond - sessionTimeout/4)
+		if p.alive(now, sessionTimeout) != alive {
+			t.Errorf("writing, asked %v ago: alive %v", since, !alive)
+		}
+	}
+	// A suspended machine: the monotonic clock has stood still, the other one has not.
+	p = one.pulse
 	p.asked = p.asked.Round(0).Add(-time.Hour)
 	if p.alive(time.Now(), sessionTimeout) {
 		t.Error("alive after an hour's sleep")
 	}
+}
+
+// A member that is stopped within its session, and evicted meanwhile, delivers nothing any more when it goes on, although
+// it has read it and nothing has told it yet.
+func TestStoppedMemberIsEvicted(t *testing.T) {
+	w := newWorld(t, twin(), 1)
+	one := w.join("one", nil)
+	w.settled(shares{one: {0}})
+	w.produce(2, 0)
+	w.committed(end)
+	one.Member.mu.Lock() // nothing of it goes on: it neither delivers nor takes notice
+	_, err := w.group.Evict(deadline(t), "one")
+	must(t, err)
+	two := w.join("two", nil)
+	w.settled(shares{two: {0}})
+	w.produce(2, 0)
+	w.committed(end)
+	one.Member.pulse.asked = one.Member.pulse.asked.Add(-sessionTimeout / 2) // as if it had taken so long
+	one.Member.pulse.wrote = one.Member.pulse.wrote.Add(-sessionTimeout / 2)
+	one.Member.mu.Unlock()
+	if err := one.ended(); !errors.Is(err, ErrEvicted) {
+		t.Errorf("%v", err)
+	}
+	w.once()
 }
 
 func TestSessionExpiresUnderAMember(t *testing.T) {

@@ -266,7 +266,13 @@ func (t *term) claim(target map[partition]registry.Topic) error {
 		owned, err := m.group.Claim(t.work, t.lease, t.arbiter, target[p], p.id, registry.Thread(m.o.Member, 0), t.watcher)
 		switch {
 		case err == nil:
-			claims[i] = &claim{partition: p, owned: owned, added: int(p.id) >= m.topics[p.topic].first}
+			c := &claim{partition: p, owned: owned, added: int(p.id) >= m.topics[p.topic].first}
+			if owned.Offset == registry.NoOffset && m.o.Latest && !c.added { // it may have been added while nobody looked
+				if c.added, err = m.group.Added(t.work, target[p], p.id); err != nil {
+					return err
+				}
+			}
+			claims[i] = c
 			return nil
 		case errors.As(err, new(*registry.OwnedError)):
 			return nil

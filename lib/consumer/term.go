@@ -95,7 +95,7 @@ func (t *term) begin() (err error) {
 	claims := t.owned()
 	if t.lease.ID() != m.session {
 		for _, c := range claims {
-			t.drop(c, t.lease.Err())
+			t.drop(c, registry.ErrExpired)
 		}
 		claims = nil
 		t.audit = m.session != 0

@@ -146,6 +146,9 @@ func (r *runner) told(e Event) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.events = append(r.events, e)
+	if e.Kind == Lost && e.Err == nil {
+		r.w.t.Errorf("member %s: lost without a reason: %+v", r.Name(), e)
+	}
 }
 
 // claimed shows the claims in full.

@@ -160,6 +160,12 @@ func (g *Group) Leave(ctx context.Context, lease *Lease, id string) error {
 	}
 }
 
+// Registered tells whether the session of the lease has a member registered by that name.
+func (g *Group) Registered(ctx context.Context, lease *Lease, id string) (bool, error) {
+	_, stat, found, err := g.s.find(ctx, g.member(id))
+	return found && stat.EphemeralOwner == lease.session, err
+}
+
 // Members reads the members that are there, sorted by name bytewise. With a watcher it becomes dirty when they change;
 // nil watches nothing. Members that nobody can read are left out, and logged.
 func (g *Group) Members(ctx context.Context, w *Watcher) ([]Member, error) {

@@ -54,6 +54,18 @@ func (g *Group) CommittedPartitions(ctx context.Context, topic string) ([]int32,
 	return g.s.brokerIDs(names), err
 }
 
+// Added tells whether a partition was added to its topic after the group had begun with the topic, be it that the group
+// had no members then: the node of the topic below offsets is written when a group begins, the node of a partition when
+// there is one, and no other time.
+func (g *Group) Added(ctx context.Context, t Topic, partition int32) (bool, error) {
+	id, begun, found, err := g.s.find(ctx, g.offsetsOf(t.Name))
+	if err != nil || !found || string(id) != t.ID {
+		return false, err
+	}
+	_, made, found, err := g.s.find(ctx, partitionPath(t.Name, partition))
+	return found && made.Czxid > begun.Mzxid, err
+}
+
 // adopt makes the offsets of a topic the group's of this very topic, and creates the nodes that hold them and their
 // owners. Offsets of an earlier topic become -1: their nodes stay, for a node that is made again starts at version 0
 // again, and would let the commit of an earlier owner through. It returns the version of the topic's node.
