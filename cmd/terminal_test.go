@@ -112,3 +112,26 @@ func TestGroupNamesOnTerminal(t *testing.T) {
 		t.Errorf("names alone:\n%s", strings.Join(lines, "\n"))
 	}
 }
+
+// A verdict is red on a terminal, unless that is not wanted, and in a pipe never.
+func TestColourOnTerminal(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "00000000000000000000.log"), make([]byte, 100), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		command string
+		red     bool
+	}{
+		{"logsegdump *.log 2> said", true},
+		{"NO_COLOR=1 logsegdump *.log 2> said", false},
+		{"TERM=dumb logsegdump *.log 2> said", false},
+		{"logsegdump *.log 2> said | cat", false},
+	} {
+		s := newScreen(t, 200, dir, "", test.command)
+		s.until("zero_tail")
+		if shown := s.tmux("capture-pane", "-p", "-e"); strings.Contains(shown, "\x1b[31mzero_tail") != test.red {
+			t.Errorf("%s: red %v is wanted, and shown:\n%q", test.command, test.red, shown)
+		}
+	}
+}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
-	"sync"
 	"syscall"
 	"time"
 
@@ -250,37 +249,7 @@ func (s *session) write(text []byte) error {
 const atOnce = 8
 
 // each calls f for all numbers below n, some at a time, and returns the first error.
-func each(n int, f func(i int) error) error {
-	var (
-		wait  sync.WaitGroup
-		mu    sync.Mutex
-		next  int
-		first error
-	)
-	for range min(n, atOnce) {
-		wait.Go(func() {
-			for {
-				mu.Lock()
-				i := next
-				next++
-				stop := first != nil || i >= n
-				mu.Unlock()
-				if stop {
-					return
-				}
-				if err := f(i); err != nil {
-					mu.Lock()
-					if first == nil {
-						first = err
-					}
-					mu.Unlock()
-				}
-			}
-		})
-	}
-	wait.Wait()
-	return first
-}
+func each(n int, f func(i int) error) error { return registry.Each(n, atOnce, f) }
 
 // together calls functions at the same time, and returns the first error.
 func together(all ...func() error) error {

@@ -70,7 +70,8 @@ func newTool() *cli.Tool {
 			{Code: cli.ExitInterrupted, Meaning: "interrupted (SIGINT)"},
 			{Code: cli.ExitTerminated, Meaning: "terminated (SIGTERM)"},
 		},
-		Flags: o.flags(),
+		Flags:     o.flags(),
+		Variables: []string{"NO_COLOR", "TERM"},
 		Description: "Prints a line for each batch. PATH is the directory of a partition or of several, a segment (logd's, or Kafka's of any age), an index, " +
 			"a producer snapshot, a checkpoint file, or - for standard input. Nothing that is read is changed, except by --repair.",
 		Run: o.run,

@@ -50,11 +50,19 @@ func (l *list) batch(f *inspect.File, b *inspect.Batch) error {
 	}
 	verdict := "ok"
 	if b.Verdict != "" {
-		verdict = string(b.Verdict)
+		verdict = l.alarm(string(b.Verdict))
 	}
 	_, err := fmt.Fprintf(l.s.out, batchLine, strconv.FormatInt(b.Base, 10), strconv.FormatInt(b.Next, 10), b.Position, b.Size, records,
 		b.Format, b.Codec(), flagsOf(b), producerOf(b), showTime(b.Timestamp), showTime(b.MaxTimestamp), verdict)
 	return err
+}
+
+// alarm makes a verdict stand out on a terminal.
+func (l *list) alarm(verdict string) string {
+	if l.s.env.StdoutColour() {
+		return "\x1b[31m" + verdict + "\x1b[0m"
+	}
+	return verdict
 }
 
 // flagsOf are letters: A appended with the broker's time, T transactional, C control, H with a delete horizon.
@@ -108,7 +116,7 @@ func (l *list) verdict(f *inspect.File, v *inspect.Verdict) error {
 		if v.ID >= 0 {
 			id = strconv.FormatInt(v.ID, 10)
 		}
-		fmt.Fprintf(l.s.out, batchLine, id, "-", v.Position, v.End-v.Position, "-", "-", "-", "-", "-", "-", "-", string(v.Kind))
+		fmt.Fprintf(l.s.out, batchLine, id, "-", v.Position, v.End-v.Position, "-", "-", "-", "-", "-", "-", "-", l.alarm(string(v.Kind)))
 	}
 	l.s.tell(v)
 	return nil

@@ -142,8 +142,12 @@ func (s *Session) plant(ctx context.Context, path string, data []byte) error {
 }
 
 // each calls f for all numbers below n, some at a time, and returns the first error.
-func (s *Session) each(n int, f func(i int) error) error {
-	if s.options.Parallel == 1 || n <= 1 {
+func (s *Session) each(n int, f func(i int) error) error { return Each(n, s.options.Parallel, f) }
+
+// Each calls f for all numbers below n, at most so many at a time, and returns the first error, once all calls have ended:
+// after one nothing new is begun.
+func Each(n, atOnce int, f func(i int) error) error {
+	if atOnce == 1 || n <= 1 {
 		for i := range n {
 			if err := f(i); err != nil {
 				return err
@@ -157,7 +161,7 @@ func (s *Session) each(n int, f func(i int) error) error {
 		next  int
 		first error
 	)
-	for range min(n, s.options.Parallel) {
+	for range min(n, atOnce) {
 		wg.Go(func() {
 			for {
 				mu.Lock()
