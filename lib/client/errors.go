@@ -172,6 +172,9 @@ func (c *Client) unavailable(err error) error {
 		cause = errors.New("connection closed by the other side")
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded):
 		cause = fmt.Errorf("no answer within %v", c.opts.Timeout)
+		if mute := c.wire.mute(); mute != "" {
+			addr = mute
+		}
 	}
 	if errno := syscall.Errno(0); errors.As(cause, &errno) {
 		cause = errno

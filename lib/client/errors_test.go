@@ -29,37 +29,47 @@ func TestNoLeaderIsUnavailable(t *testing.T) {
 	}
 }
 
-// Of several brokers the one is named that has closed the connection, not all that might have been asked.
-func TestClosedConnectionNamesItsBroker(t *testing.T) {
-	var addrs []string
-	for range 2 {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
+// Of several brokers the one is named that has closed the connection, or does not answer, not all that might have been
+// asked.
+func TestBrokerThatFailsIsNamed(t *testing.T) {
+	for how, says := range map[string]string{"closes": ": connection closed by the other side", "is silent": ": no answer within 200ms"} {
+		addrs := []string{badBroker(t, how == "closes"), badBroker(t, how == "closes")}
+		c, err := New(Options{Brokers: addrs, Timeout: 200 * time.Millisecond})
 		if err != nil {
 			t.Fatal(err)
 		}
-		t.Cleanup(func() { l.Close() })
-		addrs = append(addrs, l.Addr().String())
-		go func() {
-			for {
-				c, err := l.Accept()
-				if err != nil {
-					return
-				}
-				c.Read(make([]byte, 1))
-				c.(*net.TCPConn).CloseWrite()
-				io.Copy(io.Discard, c)
-				c.Close()
-			}
-		}()
+		_, err = c.Topic(t.Context(), "t", false)
+		c.Close()
+		away := new(UnavailableError)
+		if !errors.As(err, &away) || away.Addr != addrs[0] && away.Addr != addrs[1] || !strings.HasSuffix(err.Error(), says) {
+			t.Errorf("%s: %v, of brokers %v", how, err, addrs)
+		}
 	}
-	c, err := New(Options{Brokers: addrs, Timeout: 200 * time.Millisecond})
+}
+
+// badBroker takes what it is asked, and then closes the connection or says nothing.
+func badBroker(t *testing.T, closes bool) (addr string) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer c.Close()
-	_, err = c.Topic(t.Context(), "t", false)
-	away := new(UnavailableError)
-	if !errors.As(err, &away) || away.Addr != addrs[0] && away.Addr != addrs[1] || !strings.HasSuffix(err.Error(), ": connection closed by the other side") {
-		t.Errorf("%v, of brokers %v", err, addrs)
-	}
+	t.Cleanup(func() { l.Close() })
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				defer c.Close()
+				c.Read(make([]byte, 1))
+				if closes {
+					c.(*net.TCPConn).CloseWrite()
+				}
+				io.Copy(io.Discard, c)
+			}()
+		}
+	}()
+	return l.Addr().String()
 }

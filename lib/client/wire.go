@@ -25,8 +25,9 @@ type wire struct {
 	net.Dialer
 	client *kgo.Client
 
-	mu    sync.Mutex
-	links map[int32]*link // by broker id
+	mu     sync.Mutex
+	links  map[int32]*link // by broker id
+	silent map[string]bool // addresses that were written to and from which nothing has come since
 }
 
 // link is the way to one broker.
@@ -41,7 +42,7 @@ type link struct {
 }
 
 func newWire(timeout time.Duration) *wire {
-	return &wire{Dialer: net.Dialer{Timeout: timeout}, links: map[int32]*link{}}
+	return &wire{Dialer: net.Dialer{Timeout: timeout}, links: map[int32]*link{}, silent: map[string]bool{}}
 }
 
 func (w *wire) link(broker int32) *link {
@@ -69,18 +70,56 @@ func (w *wire) dial(ctx context.Context, network, addr string) (net.Conn, error)
 	if err != nil {
 		return nil, err
 	}
-	return conn{c}, nil
+	return &conn{c, w, c.RemoteAddr().String()}, nil
 }
 
-// conn names its broker in the one error of a connection that does not: that the other side has closed it.
-type conn struct{ net.Conn }
+// conn knows which broker it is that does not answer, where errors do not tell: when the other side has closed the
+// connection, and when an answer was waited for in vain.
+type conn struct {
+	net.Conn
+	wire *wire
+	addr string
+}
 
-func (c conn) Read(b []byte) (int, error) {
+func (c *conn) Read(b []byte) (int, error) {
 	n, err := c.Conn.Read(b)
+	if n > 0 {
+		c.wire.heard(c.addr, true)
+	}
 	if err == io.EOF {
-		err = &closedError{c.RemoteAddr().String()}
+		err = &closedError{c.addr}
 	}
 	return n, err
+}
+
+func (c *conn) Write(b []byte) (int, error) {
+	n, err := c.Conn.Write(b)
+	if n > 0 {
+		c.wire.heard(c.addr, false)
+	}
+	return n, err
+}
+
+func (w *wire) heard(addr string, is bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if is {
+		delete(w.silent, addr)
+	} else {
+		w.silent[addr] = true
+	}
+}
+
+// mute is the one broker that has not answered, "" where it may be several.
+func (w *wire) mute() (addr string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(w.silent) != 1 {
+		return ""
+	}
+	for addr = range w.silent {
+	}
+	return addr
 }
 
 // closedError is io.EOF, of a broker.
