@@ -262,8 +262,8 @@ func (s *session) times(ctx context.Context, topic string, led []int32) (map[int
 	return s.logs.Offsets(ctx, topic, led, to.Value)
 }
 
-// place is where --to or --shift put a partition. An id that is named has to be one of the partition's: nobody could tell
-// which records were meant. What is counted or looked up ends at the ends of the log.
+// place is where --to or --shift put a partition. Beyond the end means the end; before the start is an error where an id
+// was named, for nobody could tell which records were meant.
 func (s *session) place(p *partition) (int64, error) {
 	if by := s.o.shift; by != nil {
 		if to, begun := s.undo.target(p.topic.Name, p.id, p.committed); begun { // not by twice as much
@@ -281,11 +281,12 @@ func (s *session) place(p *partition) (int64, error) {
 	case cli.OffsetLatest:
 		return p.end, nil
 	case cli.OffsetID:
-		if id := s.o.to.Value; id < p.start || id > p.end {
+		id := s.o.to.Value
+		if id < p.start {
 			return 0, cli.WithHint(&client.OutOfRangeError{Topic: p.topic.Name, Partition: p.id, Offset: id, Start: p.start, End: p.end},
-				"--to earliest is the start of each partition, and --to latest its end")
+				"--to earliest is the start of each partition")
 		}
-		return s.o.to.Value, nil
+		return min(id, p.end), nil
 	default:
 		return min(max(p.time, p.start), p.end), nil // records may have come, or gone, since it was looked up
 	}
