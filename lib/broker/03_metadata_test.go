@@ -135,7 +135,7 @@ func TestFindCoordinator(t *testing.T) {
 		req := kmsg.NewPtrFindCoordinatorRequest()
 		req.Version, req.CoordinatorKey = version, "group"
 		resp := c.ask(req).(*kmsg.FindCoordinatorResponse)
-		if resp.ErrorCode != kerr.InvalidRequest.Code || resp.NodeID != -1 {
+		if resp.ErrorCode != kerr.CoordinatorNotAvailable.Code || resp.NodeID != -1 {
 			t.Errorf("v%d: %+v", version, resp)
 		}
 	}
