@@ -38,6 +38,7 @@ demo: build ## start a broker, send a real log through it, and show what happens
 test: packages ## everything, under the race detector
 	$(GO) test -race -timeout 20m ./...
 	$(GO) test -run TestClientLivesThroughCrash ./lib/zkserver
+	$(GO) test -timeout 10m ./lib/registry ./lib/consumer
 	$(GO) test -C testdata/interop -count=1 -timeout 10m
 
 race: test

@@ -42,6 +42,9 @@ type target struct {
 // all runs f on the twin, on the server of this project, and on ZooKeeper itself.
 func all(t *testing.T, f func(t *testing.T, target target)) {
 	t.Run("twin", func(t *testing.T) { f(t, twin(zkfake.New())) })
+	if zkpeer.Race {
+		return // the others are for the run without the detector
+	}
 	t.Run("zkserver", func(t *testing.T) { f(t, ownTarget(t)) })
 	t.Run("zookeeper", func(t *testing.T) { f(t, realTarget(t)) })
 }
