@@ -19,10 +19,10 @@ func TestFileMayNotGrow(t *testing.T) {
 	}
 	restore := func() { unix.Setrlimit(unix.RLIMIT_FSIZE, &was) }
 	defer restore()
-	if err := unix.Setrlimit(unix.RLIMIT_FSIZE, &unix.Rlimit{Cur: 64 << 10, Max: was.Max}); err != nil {
+	if err := unix.Setrlimit(unix.RLIMIT_FSIZE, &unix.Rlimit{Cur: 512 << 10, Max: was.Max}); err != nil {
 		t.Fatal(err)
 	}
-	xid, _ := r.request(opSetData, enc{}.str("/a").buf(make([]byte, 500_000)).int(-1))
+	xid, _ := r.request(opSetData, enc{}.str("/a").buf(make([]byte, 900_000)).int(-1))
 	for deadline := time.Now().Add(rawPatience); lines.count("disk full") == 0; time.Sleep(time.Millisecond) {
 		if err := s.Err(); err != nil || time.Now().After(deadline) {
 			t.Fatalf("no full disk, error %v", err)
