@@ -13,37 +13,20 @@ import (
 
 // checkAddresses refuses what no client could be told: an address that stands for every interface.
 func (o *options) checkAddresses() error {
-	host, _, err := splitAddress("listen", o.listen)
-	if err != nil {
-		return err
-	}
-	if o.advertise != "" {
-		host, port, err := splitAddress("advertise", o.advertise)
-		switch {
-		case err != nil:
-			return err
-		case port == 0 || isWildcard(host):
-			return cli.Usagef("option --advertise %s: a host and a port that clients can connect to are needed", o.advertise)
-		}
-		return nil
-	}
-	if isWildcard(host) {
+	switch {
+	case o.advertise != "" && isWildcard(hostOf(string(o.advertise))):
+		return cli.Usagef("option --advertise %s: a host and a port that clients can connect to are needed", o.advertise)
+	case o.advertise == "" && isWildcard(hostOf(string(o.listen))):
 		return cli.WithHint(cli.Usagef("option --listen %s: clients cannot be told to connect to every interface", o.listen),
 			"name the address that they reach this machine by: --advertise HOST:PORT")
 	}
 	return nil
 }
 
-func splitAddress(flag, address string) (host string, port int, err error) {
-	host, text, err := net.SplitHostPort(address)
-	if err != nil {
-		return "", 0, cli.Usagef("option --%s %q: not HOST:PORT", flag, address)
-	}
-	n, err := strconv.ParseUint(text, 10, 16)
-	if err != nil {
-		return "", 0, cli.Usagef("option --%s %q: port %q, allowed are 0 to 65535", flag, address, text)
-	}
-	return host, int(n), nil
+// hostOf is the host of an address that a flag has checked.
+func hostOf(address string) string {
+	host, _, _ := net.SplitHostPort(address)
+	return host
 }
 
 func isWildcard(host string) bool {
@@ -54,7 +37,7 @@ func isWildcard(host string) bool {
 // probe finds out whether the port is taken before the broker is given a place in the cluster. Nobody is accepted there
 // before it has one.
 func (o *options) probe() error {
-	listener, err := net.Listen("tcp", o.listen)
+	listener, err := net.Listen("tcp", string(o.listen))
 	if err != nil {
 		return o.explainListen(err)
 	}

@@ -20,13 +20,13 @@ import (
 // options are the flags.
 type options struct {
 	dataDir   string
-	listen    string
-	advertise string
+	listen    cli.Listen
+	advertise cli.HostPort
 	id        brokerID
 	addrFile  string
 
-	zookeeper        ensemble
-	zookeeperListen  string
+	zookeeper        cli.ZooKeeper
+	zookeeperListen  cli.Listen
 	zookeeperSession cli.Duration
 	adopt            bool
 
@@ -127,8 +127,8 @@ func (o *options) flags() []ucli.Flag {
 	return []ucli.Flag{
 		&ucli.PathFlag{Name: "data-dir", Destination: &o.dataDir, DefaultText: "/var/lib/logd as root, else $XDG_DATA_HOME/logd",
 			Usage: "`DIR` that holds the logs; it is made, and locked"},
-		&ucli.StringFlag{Name: "listen", Destination: &o.listen, Usage: "address to accept clients on, `HOST:PORT`; port 0 picks one"},
-		&ucli.StringFlag{Name: "advertise", Destination: &o.advertise, DefaultText: "the listen address",
+		&ucli.GenericFlag{Name: "listen", Value: &o.listen, Usage: "address to accept clients on, `HOST:PORT`; port 0 picks one"},
+		&ucli.GenericFlag{Name: "advertise", Value: &o.advertise, DefaultText: "the listen address",
 			Usage: "address that clients are told, `HOST:PORT`"},
 		&ucli.GenericFlag{Name: "id", Usage: "broker id, `N`", Value: &o.id, DefaultText: "kept in the data directory, else given out by ZooKeeper"},
 		&ucli.PathFlag{Name: "addr-file", Destination: &o.addrFile,
@@ -136,7 +136,7 @@ func (o *options) flags() []ucli.Flag {
 
 		&ucli.GenericFlag{Name: "zookeeper", Value: &o.zookeeper, DefaultText: "the embedded one",
 			Usage: "ZooKeeper that coordinates the cluster, `HOST:PORT[,HOST:PORT]...[/CHROOT]`"},
-		&ucli.StringFlag{Name: "zookeeper-listen", Destination: &o.zookeeperListen,
+		&ucli.GenericFlag{Name: "zookeeper-listen", Value: &o.zookeeperListen,
 			Usage: "address of the embedded ZooKeeper, `HOST:PORT`; port 0 picks one"},
 		number("zookeeper-session", "after which silence ZooKeeper takes this broker for gone", &o.zookeeperSession),
 		&ucli.BoolFlag{Name: "adopt", Destination: &o.adopt,
@@ -201,8 +201,8 @@ func (o *options) check() error {
 	case o.verbose && o.quiet:
 		return cli.Usagef("options --verbose and --quiet: at most one of them")
 	}
-	if err := o.checkAddresses(); err != nil {
-		return err
+	if d := time.Duration(o.zookeeperSession); d < time.Second || d > 5*time.Minute {
+		return cli.Usagef("option --zookeeper-session %v: allowed are 1s to 5m", d)
 	}
-	return o.checkZooKeeper()
+	return o.checkAddresses()
 }

@@ -69,11 +69,11 @@ func run(ctx context.Context, env *cli.Env, o *options) (err error) {
 	member, err := cluster.Join(ctx, o.clusterOptions(dir, zookeeper, logger))
 	if err != nil {
 		if ctx.Err() != nil {
-			return nil // told to stop before it had begun
+			return failedLog(ctx) // else it was told to stop before it had begun
 		}
 		return o.explainJoin(err)
 	}
-	listener, err := net.Listen("tcp", o.listen)
+	listener, err := net.Listen("tcp", string(o.listen))
 	if err != nil {
 		return o.explainListen(err)
 	}
@@ -125,11 +125,15 @@ func (d *instance) serve(ctx context.Context, started func(), address string) er
 		served <- err
 	}
 	d.unannounce()
-	err := errors.Join(d.options.explainJoin(<-joined), <-served)
+	return errors.Join(d.options.explainJoin(<-joined), <-served, failedLog(ctx))
+}
+
+// failedLog returns why a context has ended when that was a log: under --exit-on-disk-error.
+func failedLog(ctx context.Context) error {
 	if cause := context.Cause(ctx); errors.Is(cause, errLogFailed) {
-		err = errors.Join(err, cause)
+		return cause
 	}
-	return err
+	return nil
 }
 
 // announce tells those who wait for it that clients are served, unless they are not any more.
@@ -199,7 +203,7 @@ func (o *options) clusterOptions(dir *logdir.Dir, zookeeper *coordination, logge
 
 func (o *options) brokerOptions(member *cluster.Member, zookeeper *coordination, listener net.Listener, logger *slog.Logger) broker.Options {
 	return broker.Options{
-		Member: member, Listener: listener, Advertise: o.advertise, ZooKeeper: zookeeper.connect, Logger: logger,
+		Member: member, Listener: listener, Advertise: string(o.advertise), ZooKeeper: zookeeper.connect, Logger: logger,
 		AutoCreate: bool(o.autoCreate), Partitions: o.partitions,
 		MaxMessageBytes: int32(o.maxMessage), Log: o.logOptions(), Retention: o.retentionOptions(),
 		MaxConnections: o.maxConnections, MaxRequestBytes: int(o.maxRequest), MemoryLimit: int64(o.memoryLimit),

@@ -189,13 +189,19 @@ func TestRefusals(t *testing.T) {
 		{"wildcard", free("--listen", "0.0.0.0:0"), nil, cli.ExitUsage, []string{"--listen 0.0.0.0:0", "hint: ", "--advertise HOST:PORT"}},
 		{"wildcard, no host", free("--listen", ":0"), nil, cli.ExitUsage, []string{"--listen :0"}},
 		{"wildcard advertised", free("--listen", ":0", "--advertise", "[::]:9092"), nil, cli.ExitUsage, []string{"--advertise [::]:9092"}},
-		{"no port", free("--listen", "localhost"), nil, cli.ExitUsage, []string{`--listen "localhost": not HOST:PORT`}},
-		{"port too high", free("--listen", "localhost:65536"), nil, cli.ExitUsage, []string{"allowed are 0 to 65535"}},
+		{"no port", free("--listen", "localhost"), nil, cli.ExitUsage, []string{`--listen "localhost": not an address: allowed is HOST:PORT`}},
+		{"port too high", free("--listen", "localhost:65536"), nil, cli.ExitUsage, []string{`--listen "localhost:65536": `, "allowed is a port of 0 to 65535"}},
 		{"unreachable name", free("--listen", "no-such-host.invalid:0"), nil, cli.ExitFailed, []string{"option --listen no-such-host.invalid:0"}},
 		{"no flush", free("--flush-interval", "0"), nil, cli.ExitUsage, []string{"--flush-interval"}},
 		{"segment too large", free("--segment-bytes", "2GiB"), nil, cli.ExitUsage, []string{"--segment-bytes 2GiB", "allowed are 1KiB to 2147483647"}},
 		{"batch above request", free("--max-request-bytes", "1MiB"), nil, cli.ExitUsage, []string{"--max-request-bytes 1MiB", "--max-message-bytes"}},
 		{"request above memory", free("--memory-limit", "100MiB"), nil, cli.ExitUsage, []string{"--memory-limit 100MiB"}},
+		{"empty zookeeper", free("--zookeeper", ""), nil, cli.ExitUsage, []string{`--zookeeper ""`, "HOST:PORT"}},
+		{"zookeeper port", free("--zookeeper", "zk:70000"), nil, cli.ExitUsage, []string{`--zookeeper "zk:70000"`, "0 to 65535"}},
+		{"two chroots", free("--zookeeper", "zk1/a,zk2/a"), nil, cli.ExitUsage, []string{"--zookeeper", "once, at the end"}},
+		{"unknown zookeeper", free("--zookeeper", "no-such-host.invalid"), nil, cli.ExitFailed, []string{"option --zookeeper no-such-host.invalid:2181: "}},
+		{"zookeeper session", free("--zookeeper-session", "1ms"), nil, cli.ExitUsage, []string{"--zookeeper-session 1ms: allowed are 1s to 5m"}},
+		{"taken zookeeper port", free("--zookeeper-listen", first.zookeeper), nil, cli.ExitFailed, []string{"option --zookeeper-listen " + first.zookeeper + ": ", "in use", "hint: "}},
 		{"broker id", free("--id", "x"), nil, cli.ExitUsage, []string{`--id "x": not a broker id: allowed is 0 to 2147483647`}},
 		{"verbose and quiet", free("-v", "-q"), nil, cli.ExitUsage, []string{"--verbose", "--quiet"}},
 		{"operand", free("x"), nil, cli.ExitUsage, []string{`"x"`}},
@@ -279,6 +285,60 @@ func TestExitOnDiskError(t *testing.T) {
 		}
 		conn.Close()
 	})
+}
+
+// TestExitOnDiskErrorAtTheStart: a log that cannot be opened keeps no other from being served, but when that is asked for.
+func TestExitOnDiskErrorAtTheStart(t *testing.T) {
+	d := start(t, defaults(), nil)
+	if err := produce(t, d.address, "x"); err != nil {
+		t.Fatal(err)
+	}
+	dir := dataDir(d)
+	d.stop()
+	again := func(args ...string) *daemon {
+		if err := os.Remove(filepath.Join(dir, "clean-shutdown")); err != nil { // the logs are read then
+			t.Fatal(err)
+		}
+		d := &daemon{t: t, exited: make(chan struct{})}
+		o := defaults()
+		o.fs = unreadableFS{vfs.OS}
+		ctx, cancel := context.WithCancelCause(context.Background())
+		d.signal = cancel
+		go func() {
+			defer close(d.exited)
+			args = append(args, "--data-dir", dir, "--listen", "127.0.0.1:0", "--zookeeper-listen", "127.0.0.1:0")
+			d.code = toolFor(o).Execute(ctx, args, d.stdio(nil))
+		}()
+		return d
+	}
+	d = again("--exit-on-disk-error")
+	if code := d.wait(); code != cli.ExitFailed || !strings.Contains(d.stderr.String(), "logd: a log has failed: ") {
+		t.Errorf("exit %d, want %d: %s", code, cli.ExitFailed, &d.stderr)
+	}
+	d = again()
+	for deadline := time.Now().Add(patience); !strings.Contains(d.stderr.String(), "msg=started"); time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("not started: %s", &d.stderr)
+		}
+	}
+	if code := d.stop(); code != cli.ExitOK || !strings.Contains(d.stderr.String(), "cannot be opened") {
+		t.Errorf("exit %d, want %d: %s", code, cli.ExitOK, &d.stderr)
+	}
+}
+
+// unreadableFS cannot read segments.
+type unreadableFS struct{ vfs.FS }
+
+func (u unreadableFS) OpenRead(name string) (vfs.File, error) { return unreadable(u.FS.OpenRead, name) }
+func (u unreadableFS) OpenWrite(name string) (vfs.File, error) {
+	return unreadable(u.FS.OpenWrite, name)
+}
+
+func unreadable(open func(string) (vfs.File, error), name string) (vfs.File, error) {
+	if strings.HasSuffix(name, ".log") {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: syscall.EIO}
+	}
+	return open(name)
 }
 
 // failingFS cannot flush segments.

@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"net"
 	"strconv"
-	"strings"
 	"time"
 
 	"logkit/lib/cli"
@@ -18,31 +17,6 @@ import (
 	"logkit/lib/zkserver"
 )
 
-// ensemble is a connect string, or none.
-type ensemble struct {
-	connect string
-	servers []string
-	chroot  string
-}
-
-// Set takes a string apart. An empty one is refused: it comes from a variable that is not set, and logd would begin a
-// cluster of its own.
-func (e *ensemble) Set(text string) (err error) {
-	servers, chroot, err := registry.ParseConnect(text)
-	if err != nil {
-		return errors.New(strings.TrimPrefix(err.Error(), "zookeeper "))
-	}
-	*e = ensemble{text, servers, chroot}
-	return nil
-}
-
-func (e *ensemble) String() string {
-	if e == nil {
-		return ""
-	}
-	return e.connect
-}
-
 // coordination is the ZooKeeper of this logd: the embedded one, or a session with that of --zookeeper.
 type coordination struct {
 	connect string           // as tools are told it
@@ -50,17 +24,20 @@ type coordination struct {
 	session *registry.Session
 }
 
+// isEnsemble tells whether a ZooKeeper is named: else there is the embedded one.
+func (o *options) isEnsemble() bool { return len(o.zookeeper.Servers) > 0 }
+
 // openZooKeeper starts the embedded ZooKeeper, unless there is another, and a client of it. It waits for nobody.
 func (o *options) openZooKeeper(dir *logdir.Dir, logger *slog.Logger) (*coordination, error) {
-	c := &coordination{connect: o.zookeeper.connect}
+	c := &coordination{connect: o.zookeeper.String()}
 	options := registry.Options{SessionTimeout: time.Duration(o.zookeeperSession), Logger: logger}
-	if o.zookeeper.connect == "" {
+	if !o.isEnsemble() {
 		if err := c.embed(o, dir, logger); err != nil {
 			return nil, o.explainZooKeeper(dir, err)
 		}
 		options.Servers, options.Dial = []string{c.server.Addr().String()}, c.server.Dial
 	} else {
-		options.Servers, options.Chroot = o.zookeeper.servers, o.zookeeper.chroot
+		options.Servers, options.Chroot = o.zookeeper.Servers, o.zookeeper.Chroot
 	}
 	session, err := registry.Connect(options)
 	if err != nil {
@@ -73,7 +50,7 @@ func (o *options) openZooKeeper(dir *logdir.Dir, logger *slog.Logger) (*coordina
 
 // embed starts the embedded ZooKeeper. What an earlier run of this broker has registered goes at once.
 func (c *coordination) embed(o *options, dir *logdir.Dir, logger *slog.Logger) (err error) {
-	c.server, err = zkserver.Open(zkserver.Options{Dir: dir.ZooKeeperDir(), Listen: o.zookeeperListen, Logger: logger})
+	c.server, err = zkserver.Open(zkserver.Options{Dir: dir.ZooKeeperDir(), Listen: string(o.zookeeperListen), Logger: logger})
 	if err != nil {
 		return err
 	}
@@ -94,12 +71,11 @@ func (o *options) toldZooKeeper(address net.Addr) string {
 	if err != nil || !isWildcard(host) {
 		return address.String()
 	}
-	told := o.advertise
+	told := string(o.advertise)
 	if told == "" {
-		told = o.listen
+		told = string(o.listen)
 	}
-	host, _, _ = net.SplitHostPort(told) // it has been checked
-	return net.JoinHostPort(host, port)
+	return net.JoinHostPort(hostOf(told), port)
 }
 
 // leave ends the session: others see at once that the broker is gone.
@@ -160,7 +136,7 @@ func (o *options) explainJoin(err error) error {
 		return cli.WithHint(err, "if that is right: --adopt makes the directory, with all its topics, a part of that cluster")
 	case errors.As(err, &empty):
 		hint := "is --zookeeper right? if so: --adopt begins the cluster anew with the topics of this directory"
-		if o.zookeeper.connect == "" {
+		if !o.isEnsemble() {
 			hint = "is --zookeeper missing? if not: --adopt begins a cluster anew with the topics of this directory"
 		}
 		return cli.WithHint(err, hint)
@@ -170,22 +146,4 @@ func (o *options) explainJoin(err error) error {
 		return cli.WithHint(err, "another --id, or none to be given a free one; --adopt with --id takes the place of a directory that is gone")
 	}
 	return err
-}
-
-// checkZooKeeper refuses addresses that make no sense.
-func (o *options) checkZooKeeper() error {
-	host, _, err := splitAddress("zookeeper-listen", o.zookeeperListen)
-	if err != nil {
-		return err
-	}
-	if d := time.Duration(o.zookeeperSession); d < time.Second || d > 5*time.Minute {
-		return cli.Usagef("option --zookeeper-session %v: allowed are 1s to 5m", d)
-	}
-	if o.zookeeper.connect != "" {
-		return nil
-	}
-	if listen, _, _ := net.SplitHostPort(o.listen); isWildcard(host) && isWildcard(listen) && o.advertise == "" {
-		return cli.Usagef("option --zookeeper-listen %s: no tool can be told to connect to every interface", o.zookeeperListen)
-	}
-	return nil
 }

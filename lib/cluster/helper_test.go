@@ -50,6 +50,16 @@ func start(t *testing.T, zoo *zkfake.Server, path string, change ...func(*Option
 
 func tryStart(t *testing.T, zoo *zkfake.Server, path string, change ...func(*Options)) (*broker, error) {
 	t.Helper()
+	b, err := joined(t, zoo, path, change...)
+	if err == nil {
+		b.run(9000 + b.ID())
+	}
+	return b, err
+}
+
+// joined is a broker that does not run yet.
+func joined(t *testing.T, zoo *zkfake.Server, path string, change ...func(*Options)) (*broker, error) {
+	t.Helper()
 	b := &broker{t: t, zoo: zoo, path: path, log: &logBuffer{}}
 	logger := slog.New(slog.NewTextHandler(b.log, nil))
 	var err error
@@ -75,16 +85,15 @@ func tryStart(t *testing.T, zoo *zkfake.Server, path string, change ...func(*Opt
 		}
 		return nil, err
 	}
-	b.run()
 	return b, nil
 }
 
-func (b *broker) run() {
+func (b *broker) run(port int32) {
 	ctx, cancel := context.WithCancel(context.Background())
 	registered, ended := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(ended)
-		b.SetAddress("127.0.0.1", 9000+b.ID())
+		b.SetAddress("127.0.0.1", port)
 		if err := b.Run(ctx, func() error { close(registered); return nil }); err != nil {
 			b.t.Errorf("broker %d: %v", b.ID(), err)
 		}

@@ -144,9 +144,6 @@ func (m *Member) ClusterID() string { return m.dir.ClusterID() }
 // Dir is the data directory.
 func (m *Member) Dir() *logdir.Dir { return m.dir }
 
-// Session is the way to ZooKeeper.
-func (m *Member) Session() *registry.Session { return m.session }
-
 // Cluster is what was last learned of the cluster. It is never changed.
 func (m *Member) Cluster() *registry.Cluster { return m.view.Cluster() }
 

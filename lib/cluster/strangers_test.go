@@ -166,6 +166,20 @@ func TestAnotherTopicOfThatName(t *testing.T) {
 	}
 }
 
+// TestSameAddress: of two brokers under one address clients meet the wrong one, and that is said.
+func TestSameAddress(t *testing.T) {
+	zoo := zkfake.New()
+	start(t, zoo, t.TempDir())
+	b, err := joined(t, zoo, t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.run(9000) // the other's
+	if n := b.log.count("another broker is registered under the same address"); n != 1 {
+		t.Errorf("said %d times, want once", n)
+	}
+}
+
 // TestIDs: a directory keeps its id; another one never gets it.
 func TestIDs(t *testing.T) {
 	zoo := zkfake.New()

@@ -165,6 +165,10 @@ func TestParseConnect(t *testing.T) {
 		{"zk/a/", "", nil},
 		{"zk/a/../b", "", nil},
 		{"zk/zookeeper", "", nil},
+		{"zk:0", "", nil},
+		{"zk:70000", "", nil},
+		{"zk:x", "", nil},
+		{"zk1/a,zk2/a", "", nil},
 	} {
 		servers, chroot, err := ParseConnect(row.text)
 		if err == nil && (row.servers == nil || chroot != row.chroot || !cmp.Equal(servers, row.servers)) || err != nil && row.servers != nil {
