@@ -24,6 +24,9 @@ func disk(err error) error {
 	return &DiskError{err}
 }
 
+// atOnce is how many topics are aligned at the same time when all are: each asks ZooKeeper something.
+const atOnce = 16
+
 // alignAll aligns all topics, of the tree and of the directory, and forgets tombstones that stand for nothing.
 func (m *Member) alignAll(ctx context.Context) error {
 	names := maps.Clone(m.here())
@@ -32,10 +35,10 @@ func (m *Member) alignAll(ctx context.Context) error {
 			names[name] = []logdir.Partition{}
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(names)) {
-		if err := m.try(ctx, name); err != nil {
-			return err
-		}
+	sorted := slices.Sorted(maps.Keys(names))
+	err := registry.Each(len(sorted), atOnce, func(i int) error { return m.try(ctx, sorted[i]) })
+	if err != nil {
+		return err
 	}
 	return m.unbury(ctx)
 }
