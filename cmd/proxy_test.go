@@ -178,5 +178,17 @@ func TestProxy(t *testing.T) {
 			t.Errorf("%d bytes after the harm, %v", n, err)
 		}
 		conn.Close()
+		for deadline := time.Now().Add(patience); p.carried() > 0; time.Sleep(time.Millisecond) { // or the next harm may be its
+			if time.Now().After(deadline) {
+				t.Fatal("the proxy keeps a connection that has ended")
+			}
+		}
 	}
+}
+
+// carried is the number of connections that go through.
+func (p *proxy) carried() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.pairs)
 }
