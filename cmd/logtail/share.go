@@ -34,12 +34,6 @@ func newShare(o *options, env *cli.Env, c *client.Client) *share {
 	return &share{tail: newTail(o, env, c), shown: map[partition]int64{}, strange: map[partition]bool{}}
 }
 
-// patience of the end: INT and TERM are obeyed within two seconds, whoever does not read what is printed.
-const (
-	writePatience = 800 * time.Millisecond
-	leavePatience = time.Second
-)
-
 func (s *share) run(ctx context.Context, topics []string) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -48,18 +42,10 @@ func (s *share) run(ctx context.Context, topics []string) error {
 	if err := s.join(ctx, topics, cancel); err != nil {
 		return s.result(ctx, err)
 	}
-	printed := make(chan error, 1)
-	go func() { printed <- s.print(ctx) }()
-	var err error
-	select {
-	case err = <-printed:
-	case <-ctx.Done():
-		select {
-		case err = <-printed:
-		case <-time.After(writePatience): // it is written to somebody who does not read: what is in that write comes again
-			s.leave(ctx)
-			return context.Cause(ctx)
-		}
+	stuck, err := patiently(ctx, func() error { return s.print(ctx) })
+	if stuck { // what is in that write comes again
+		s.leave(ctx)
+		return err
 	}
 	return s.result(ctx, errors.Join(err, s.leave(ctx)))
 }

@@ -63,15 +63,22 @@ func (t *tail) run(ctx context.Context, topics []string) error {
 			return err
 		}
 	}
+	// When it gets stuck, the cursor is where it was saved last: what is in that write comes again.
+	_, err := patiently(ctx, func() error { return t.result(ctx, t.read(ctx, topics)) })
+	return err
+}
+
+// read prints all that is wanted.
+func (t *tail) read(ctx context.Context, topics []string) error {
 	if err := t.begin(ctx, topics); err != nil {
-		return t.result(ctx, err)
+		return err
 	}
 	t.reader = t.c.NewReader(client.ReaderOptions{Forever: t.o.following(), Outage: t.told})
 	defer t.reader.Close()
 	for _, p := range t.places {
 		t.reader.Add(p.Span)
 	}
-	return t.result(ctx, t.stream(ctx))
+	return t.stream(ctx)
 }
 
 // titles says whether messages of another topic than the last one's get a line before them.
@@ -160,7 +167,7 @@ func (t *tail) stream(ctx context.Context) error {
 		}
 		before := t.out.printed
 		for _, c := range chunks {
-			if err := t.take(c); err != nil {
+			if err := t.take(ctx, c); err != nil {
 				return err
 			}
 		}
@@ -181,8 +188,8 @@ func (t *tail) waiting() ([]client.Chunk, bool) {
 	}
 }
 
-// take prints a chunk.
-func (t *tail) take(c client.Chunk) error {
+// take prints a chunk, or as much of it as there is time for.
+func (t *tail) take(ctx context.Context, c client.Chunk) error {
 	p := t.places[partition{c.Topic, c.Partition}]
 	if p == nil || p.done || c.Span != p.Span {
 		return nil
@@ -191,7 +198,7 @@ func (t *tail) take(c client.Chunk) error {
 		t.damage(d)
 	}
 	for _, batch := range c.Batches {
-		if err := t.batch(p, batch); err != nil {
+		if err := t.batch(ctx, p, batch); err != nil {
 			return err
 		}
 		if p.done || t.out.full() {
@@ -208,7 +215,7 @@ func (t *tail) take(c client.Chunk) error {
 }
 
 // batch prints what is wanted of one batch.
-func (t *tail) batch(p *place, batch []byte) error {
+func (t *tail) batch(ctx context.Context, p *place, batch []byte) error {
 	err := t.it.Reset(batch)
 	if err == nil && t.it.Header().Attributes.Control() {
 		return nil
@@ -228,8 +235,11 @@ func (t *tail) batch(p *place, batch []byte) error {
 			return err
 		}
 		p.next = t.rec.Offset + 1
-		if t.out.full() {
+		switch {
+		case t.out.full():
 			return nil
+		case len(t.out.buf) == 0 && ctx.Err() != nil: // it was just written, to a slow reader perhaps
+			return context.Cause(ctx)
 		}
 	}
 	if err == nil {
