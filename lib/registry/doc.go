@@ -43,8 +43,9 @@
 // Every change of topics is one multi that begins with a compare-and-set of /admin/lock and ends with an entry below
 // /config/changes. So changes come one after the other, the tree is whole after each, and whoever follows the entries
 // reads only the topics that they name. The number of entries ever made is known from the parent's counts, so that nobody
-// misses one without noticing; the last 64 are kept. State nodes are written once: a partition has a leader while the
-// first of its replicas is registered.
+// misses one without noticing; the last 64 are kept. State nodes change only when a partition is claimed: it has a leader
+// while the first of its replicas is registered. A partition of which nobody knows who has it, because the tree was lost,
+// has the one replica -1, until the broker that has it claims it.
 //
 // A deleted topic leaves a tombstone, by its random id, for each broker that has partitions of it, which that broker
 // takes away when it has removed them. Partitions whose topic is neither there nor buried belong to nobody known.

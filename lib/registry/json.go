@@ -146,7 +146,7 @@ func decodeTopic(name string, data []byte) (Topic, error) {
 	return t, nil
 }
 
-// PartitionState is what a partition's state node says. Without replication it never changes: whether there is a leader
+// PartitionState is what a partition's state node says. It changes only with a claim: whether there is a leader
 // follows from whether that broker is registered.
 type PartitionState struct {
 	ControllerEpoch int32   `json:"controller_epoch"`
