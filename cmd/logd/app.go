@@ -108,7 +108,7 @@ func toolFor(o *options) *cli.Tool {
 			"for acks=all is answered then.",
 		Flags:     o.flags(),
 		EnvPrefix: "LOGD",
-		Variables: []string{"GOMEMLIMIT", "NOTIFY_SOCKET", "XDG_DATA_HOME"},
+		Variables: []string{"GOMEMLIMIT", "NOTIFY_SOCKET", "WATCHDOG_USEC", "XDG_DATA_HOME"},
 		Config:    true,
 		SignalOK:  true,
 		Exits: []cli.Exit{

@@ -39,16 +39,21 @@ func run(ctx context.Context, env *cli.Env, o *options) (err error) {
 	if env.Getenv("GOMEMLIMIT") == "" {
 		debug.SetMemoryLimit(int64(o.memoryLimit) + runtimeMemory)
 	}
-	logger := slog.New(slog.NewTextHandler(env.Stderr, &slog.HandlerOptions{Level: o.level()}))
+	logger := o.logger(env)
 	o.checkDescriptors(logger)
+	manager := newManager(env.Getenv)
+	defer manager.close()
 
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
+	opened := manager.during("opening " + o.dataDir)
 	dir, err := logdir.Open(o.fs, o.dataDir, o.dirOptions(logger, fail))
+	opened()
 	if err != nil {
 		return o.explainOpen(err)
 	}
 	defer func() {
+		defer manager.during("closing " + dir.Path())()
 		if closeErr := dir.Close(); closeErr != nil {
 			err = errors.Join(err, closeErr)
 			return
@@ -66,6 +71,7 @@ func run(ctx context.Context, env *cli.Env, o *options) (err error) {
 	if err := o.probe(); err != nil {
 		return err
 	}
+	manager.say("STATUS=waiting for zookeeper " + zookeeper.connect)
 	member, err := cluster.Join(ctx, o.clusterOptions(dir, zookeeper, logger))
 	if err != nil {
 		if ctx.Err() != nil {
@@ -82,7 +88,7 @@ func run(ctx context.Context, env *cli.Env, o *options) (err error) {
 		listener.Close()
 		return err
 	}
-	d := &instance{options: o, env: env, broker: b, member: member, zookeeper: zookeeper}
+	d := &instance{options: o, env: env, broker: b, member: member, zookeeper: zookeeper, manager: manager}
 	return d.serve(ctx, func() {
 		logger.Info("started", "address", listener.Addr().String(), "advertised", b.Advertised(), "id", member.ID(),
 			"cluster", member.ClusterID(), "zookeeper", zookeeper.connect, "data_dir", dir.Path(), "topics", len(dir.Topics()),
@@ -97,6 +103,7 @@ type instance struct {
 	broker    *broker.Broker
 	member    *cluster.Member
 	zookeeper *coordination
+	manager   *manager
 	telling   sync.Mutex
 }
 
@@ -148,13 +155,14 @@ func (d *instance) announce(serving context.Context, address string) error {
 			return fmt.Errorf("option --addr-file: %w", err)
 		}
 	}
-	return notify(d.env.Getenv("NOTIFY_SOCKET"), "READY=1")
+	d.manager.watch()
+	return d.manager.ready(serving, "serving "+d.broker.Advertised())
 }
 
 func (d *instance) unannounce() {
 	d.telling.Lock()
 	defer d.telling.Unlock()
-	notify(d.env.Getenv("NOTIFY_SOCKET"), "STOPPING=1") // whether anybody hears it makes no difference any more
+	d.manager.say("STOPPING=1", "STATUS=answering what was asked")
 	if d.options.addrFile != "" {
 		os.Remove(d.options.addrFile) // nobody is served there any more
 	}

@@ -236,26 +236,6 @@ func TestEnvironment(t *testing.T) {
 	}
 }
 
-// TestSystemdReadiness: the service manager hears READY=1 when clients are served, and STOPPING=1.
-func TestSystemdReadiness(t *testing.T) {
-	name := filepath.Join(t.TempDir(), "notify")
-	socket, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: name, Net: "unixgram"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer socket.Close()
-	socket.SetReadDeadline(time.Now().Add(patience))
-	d := start(t, defaults(), map[string]string{"NOTIFY_SOCKET": name})
-	d.stop()
-	for _, want := range []string{"READY=1", "STOPPING=1"} {
-		b := make([]byte, 100)
-		n, err := socket.Read(b)
-		if err != nil || string(b[:n]) != want {
-			t.Errorf("%q, %v; want %q", b[:n], err, want)
-		}
-	}
-}
-
 // TestExitOnDiskError: a flush that fails ends logd when that is asked for, and else the one log only.
 func TestExitOnDiskError(t *testing.T) {
 	t.Run("asked for", func(t *testing.T) {

@@ -26,10 +26,14 @@ type printer struct {
 }
 
 // Say writes one message.
-func (e *Env) Say(format string, args ...any) { e.line("", fmt.Sprintf(format, args...)) }
+func (e *Env) Say(format string, args ...any) {
+	e.line(JournalNotice, "", fmt.Sprintf(format, args...))
+}
 
 // Hint writes a next step, below the message it belongs to.
-func (e *Env) Hint(format string, args ...any) { e.line("hint: ", fmt.Sprintf(format, args...)) }
+func (e *Env) Hint(format string, args ...any) {
+	e.line(JournalNotice, "hint: ", fmt.Sprintf(format, args...))
+}
 
 // Progress shows a line that the following one, or a message, replaces. It does nothing unless stderr is a terminal.
 // An empty text clears the line. What does not fit beside the ^C that a terminal shows is left out in the middle: a line
@@ -86,8 +90,11 @@ func narrow(text string, columns int) string {
 
 const clearLine = "\r\x1b[K"
 
-func (e *Env) line(kind, text string) {
+func (e *Env) line(priority, kind, text string) {
 	line := e.Name + ": " + kind + printable(text) + "\n"
+	if e.StderrJournal() {
+		line = priority + line
+	}
 	e.printer.mu.Lock()
 	defer e.printer.mu.Unlock()
 	if e.printer.progress {
@@ -99,7 +106,7 @@ func (e *Env) line(kind, text string) {
 
 // report writes an error that ended a run, and the hint that came with it.
 func (e *Env) report(err error) {
-	e.Say("%s", err)
+	e.line(JournalError, "", err.Error())
 	var hint hinter
 	if errors.As(err, &hint) {
 		e.Hint("%s", hint.Hint())
