@@ -36,6 +36,9 @@ type page struct {
 	examples map[string]example // by the command line, or its beginning
 }
 
+// elsewhere is what the pages call a broker on another machine.
+var elsewhere = []string{"other.example:9092", "$LOGKIT_BROKERS", "127.0.0.1:9092", "$LOGKIT_BROKERS"}
+
 // started waits for what logd says when it serves.
 const started = `grep -q started err`
 
@@ -44,17 +47,18 @@ var pages = map[string]page{
 		prepare: `printf 'GET /\nGET /a\n' > access.log; : > access.log.1; seq 100 | gzip > access.log.2.gz`,
 		examples: map[string]example{
 			"logcat -v":            {talks: true},
-			"logtail -f -g mirror": {until: "logtail -o earliest mirrored | grep -q .", replace: []string{"other.example:9092", "$LOGKIT_BROKERS"}},
+			"logtail -f -g mirror": {until: "logtail -o earliest mirrored | grep -q .", replace: elsewhere},
 		},
 	},
 	"logd.8": {examples: map[string]example{
-		"logd --data-dir ./data --listen": {until: "test -s addr"},
-		"logd --data-dir ./data":          {until: started},
-		"logd --listen 0.0.0.0":           {until: started, replace: []string{"0.0.0.0:9092", "127.0.0.1:0"}},
+		"logd --data-dir ./data --addr-file": {until: "test -s addr"},
+		"logd --data-dir ./data":             {until: started},
+		"logd --listen 0.0.0.0":              {until: started, replace: []string{"0.0.0.0:9092", "127.0.0.1:0"}},
 		"logd --listen 10.0.0.1": {until: started, replace: []string{
 			"10.0.0.1:9092", "127.0.0.1:0", "zk1,zk2,zk3", "$ZOOKEEPER", "logd --listen", "LOGD_DATA_DIR=clustered logd --listen"}},
 		"echo LOGD_RETENTION": {replace: []string{"/etc/default/logd", "default"}},
-		"systemctl enable":    {why: "it would change the machine; the unit is tried by TestUnit"},
+		"systemctl":           {why: "it would change the machine; the unit is tried by TestUnit"},
+		"journalctl":          {why: "it wants a machine on which logd is a service"},
 	}},
 	"logrebalance.8": {
 		prepare: `seq 100 | logcat clicks
@@ -63,27 +67,42 @@ echo '{"group":"mailer","topic":"clicks","partition":0,"offset":0}' | logrebalan
 			"logrebalance status --watch":    {until: "grep -q clicks out"},
 			"logrebalance reset mailer":      {talks: true},
 			"logrebalance import mailer":     {talks: true, out: "(?m)^clicks +0 +100 +0$"},
-			"logrebalance export mailer | ":  {talks: true, replace: []string{"-b other:9092 ", ""}},
+			"logrebalance export mailer \\":  {talks: true, replace: []string{"-b other:9092 ", ""}},
 			"logrebalance plan mailer":       {talks: true, out: "(?m)^clicks +0 +- +a +moves$"},
 			"logrebalance status mailer --j": {out: "(?m)^100\tclicks\t0$"},
 		},
 	},
 	"logsegdump.1": {
-		prepare: `seq 1000 | logcat clicks; cp -r live/clicks-0 .; cd clicks-0; cp *0.log ..; cp *0.log 00000000000000000000.log.cut-8192`,
+		prepare: `logtopic create clicks --partitions 3; for p in 0 1 2; do seq 1000 | logcat -p $p clicks; done
+cp -r live backup; cp -r live/clicks-0 .; cd clicks-0; cp *0.log ..; cp *0.log 00000000000000000000.log.cut-8192`,
 		examples: map[string]example{
-			"mkdir saved-0": {talks: true},
+			"mkdir saved-0":         {talks: true},
+			"logtopic create":       {replace: []string{"create clicks", "create restored"}},
+			"for p in 0 1 2":        {replace: []string{"-p $p clicks;", "-p $p restored; logtail -p $p -n 1 restored;"}, out: `^1000\n1000\n1000\n$`},
+			"rm -rf /var/lib/logd":  {why: "logd has to be down; script restore_directory.txtar does it"},
+			"cp -a backup/clicks-0": {why: "as above"},
+			"rm -f /var/lib/logd":   {why: "as above"},
 		},
 	},
 	"logsegment.5": {},
 	"logtail.1": {
 		prepare: `printf 'view\ncheckout\n' | logcat clicks; printf 'alice:1\n' | logcat -K : scores; seq 9 | logcat orders
-printf '#!/bin/sh\nexec cat\n' > work; chmod +x work`,
+printf 'a\nb\n' | logcat errors; printf '#!/bin/sh\nexec cat\n' > work; chmod +x work`,
 		examples: map[string]example{
-			"logtail -f clicks":     {until: "test -s out"},
-			"logtail -f clicks | ":  {until: "test -s out", meanwhile: "echo 'GET / 503 7' | logcat clicks"},
-			"logtail -f -n 0 -c 3":  {meanwhile: "echo x | logcat -p 0 clicks"},
-			"logtail -f -g workers": {until: "test -s out", meanwhile: "echo x | logcat orders", replace: []string{" &", ""}},
-			"logtail -f -g mirror":  {until: "logtail -o earliest copy | grep -q ."},
+			"logtail -f clicks":                        {until: "test -s out"},
+			"logtail -f clicks | ":                     {until: "test -s out", meanwhile: "echo 'GET / 503 7' | logcat clicks"},
+			"logtail -f -n 0 -c 3":                     {meanwhile: "echo x | logcat -p 0 clicks"},
+			"logtail -f -g workers":                    {until: "test -s out", meanwhile: "echo x | logcat orders", replace: []string{" &", ""}},
+			"logtail -f -g mirror":                     {until: "logtail -o earliest copy | grep -q ."},
+			"logtail -F --json":                        {until: "grep -q ^2 out", meanwhile: "echo c | logcat errors"},
+			"logtail -f -n 0 --i":                      {replace: []string{"5m", "100ms"}},
+			"logtail -p 0 -o 4711":                     {replace: []string{"4711", "1"}, out: `^b\n`},
+			"! logtail":                                {exit: 1, out: `^a\nb\n`},
+			"logtail --cursor clicks.cursor clicks \\": {out: "^0\n$"}, // the line before has read all there was
+			"mirror orders":                            {why: "it is run by TestMirrorRecipe"},
+			"for b in":                                 {replace: elsewhere},
+			"diff":                                     {replace: elsewhere},
+			"comm":                                     {replace: elsewhere},
 		},
 	},
 	"logtopic.8": {
@@ -108,9 +127,12 @@ func TestExamples(t *testing.T) {
 			if !known {
 				t.Fatal("no entry in the table")
 			}
-			lines := commandLines(t, file)
+			lines := commandLines(shown(t, file, 1000))
 			unused := maps.Clone(p.examples)
 			w := newWorkplace(t, p)
+			for _, script := range installScripts(t, file, filepath.Join(w.dir, "bin")) {
+				moveTo(t, filepath.Join(w.dir, "bin", script), w.dir)
+			}
 			for _, line := range lines {
 				key, how := find(p.examples, line)
 				delete(unused, key)
@@ -139,32 +161,100 @@ var (
 	cronTime   = regexp.MustCompile(`^[-*/,0-9]+( [-*/,0-9]+){4} +`)
 )
 
-// commandLines are the lines of a page that begin with a $, or with the five fields of a line in a crontab; a \ at the
-// end joins the next one.
-func commandLines(t *testing.T, file string) (lines []string) {
+// shown are the lines of a page as mandoc shows them on a terminal of so many columns; 0 is what it takes by itself.
+func shown(t *testing.T, file string, columns int) []string {
 	t.Helper()
-	out, err := exec.Command("mandoc", "-T", "ascii", "-O", "width=1000", file).Output()
+	args := []string{"-T", "ascii", file}
+	if columns > 0 {
+		args = append(args, "-O", fmt.Sprintf("width=%d", columns))
+	}
+	out, err := exec.Command("mandoc", args...).Output()
 	if err != nil {
 		t.Fatal(err)
 	}
-	open := false
-	for line := range strings.Lines(overstrike.ReplaceAllString(string(out), "")) {
-		line = strings.TrimSpace(line)
-		command, found := strings.CutPrefix(line, "$ ")
-		if at := cronTime.FindString(line); at != "" {
-			command, found = strings.TrimPrefix(line, at), true
+	return strings.Split(overstrike.ReplaceAllString(string(out), ""), "\n")
+}
+
+// commandLines are the lines of a page that begin with a $, or with the five fields of a line in a crontab. What follows
+// a \ at the end, or stands further to the right than the $, belongs to them.
+func commandLines(lines []string) (commands []string) {
+	column, open := -1, false
+	for _, line := range lines {
+		text := strings.TrimSpace(line)
+		indent := len(line) - len(strings.TrimLeft(line, " "))
+		command, found := strings.CutPrefix(text, "$ ")
+		if at := cronTime.FindString(text); at != "" {
+			command, found = strings.TrimPrefix(text, at), true
 		}
 		switch {
-		case open:
-			lines[len(lines)-1] += "\n" + line
+		case text != "" && (open || column >= 0 && indent > column):
+			commands[len(commands)-1] += "\n" + text
 		case found:
-			lines = append(lines, command)
+			commands, column = append(commands, command), indent
 		default:
+			column = -1
+		}
+		open = column >= 0 && strings.HasSuffix(text, `\`)
+	}
+	return commands
+}
+
+// installScripts writes the shell scripts that a page shows to a directory. The first word of a comment on the second line
+// of each is its name.
+func installScripts(t *testing.T, file, dir string) (names []string) {
+	t.Helper()
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	lines := shown(t, file, 0)
+	for i, line := range lines {
+		if strings.TrimSpace(line) != "#!/bin/sh" {
 			continue
 		}
-		open = strings.HasSuffix(line, `\`)
+		margin := line[:len(line)-len("#!/bin/sh")]
+		var text strings.Builder
+		for _, line := range lines[i:] {
+			line, within := strings.CutPrefix(line, margin)
+			if !within {
+				break
+			}
+			text.WriteString(line + "\n")
+		}
+		title := strings.Fields(strings.TrimPrefix(strings.TrimSpace(lines[i+1]), "#"))
+		if len(title) == 0 {
+			t.Fatalf("%s: a script without a name", file)
+		}
+		name := strings.TrimSuffix(title[0], ":")
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text.String()), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		names = append(names, name)
 	}
-	return lines
+	return names
+}
+
+// TestExamplesFit wants every command line of every manual page to be shown as it was written, so that it can be pasted,
+// and no line to be wider than mandoc's page, which fits on a terminal of 80 columns.
+func TestExamplesFit(t *testing.T) {
+	if _, err := exec.LookPath("mandoc"); err != nil {
+		t.Skip("SKIPPED: mandoc is not installed (testdata/debian/install): the width of the manual pages is not looked at")
+	}
+	const widest = 78
+	for _, file := range matches(t, "../man/*") {
+		lines := shown(t, file, 0)
+		got, want := commandLines(lines), commandLines(shown(t, file, 1000))
+		for i, line := range want {
+			if i >= len(got) || got[i] != line {
+				t.Errorf("%s: a command line is broken: %s", file, line)
+				break
+			}
+		}
+		for _, line := range lines[1:] { // the first one is the head of the page
+			if len(line) > widest {
+				t.Errorf("%s: %d columns, want %d at most: %s", file, len(line), widest, line)
+			}
+		}
+	}
 }
 
 // workplace is a directory with a logd, whose data are in its directory live.
@@ -182,7 +272,7 @@ func newWorkplace(t *testing.T, p page) *workplace {
 	broker := v.start()
 	t.Cleanup(v.stop)
 	w := &workplace{dir: t.TempDir()}
-	w.env = append(os.Environ(), "PATH="+tools+":"+os.Getenv("PATH"), "HOME="+w.dir, "TZ=UTC", "LOGKIT_BROKERS="+broker,
+	w.env = append(os.Environ(), "PATH="+w.dir+"/bin:"+tools+":"+os.Getenv("PATH"), "HOME="+w.dir, "TZ=UTC", "LOGKIT_BROKERS="+broker,
 		"LOGD_LISTEN=127.0.0.1:0", "LOGD_ZOOKEEPER_LISTEN=127.0.0.1:0", "LOGD_DATA_DIR="+filepath.Join(w.dir, "data"), "ZOOKEEPER="+zookeeperOf(t, v))
 	if err := os.Symlink(filepath.Join(v.dir, "data"), filepath.Join(w.dir, "live")); err != nil {
 		t.Fatal(err)
