@@ -155,7 +155,7 @@ func (s *Session) RegisterBroker(ctx context.Context, lease *Lease, b Broker) er
 	if b.Registered.IsZero() {
 		b.Registered = time.Now()
 	}
-	patience := time.NewTimer(2 * s.options.SessionTimeout)
+	patience := time.NewTimer(2 * s.Timeout())
 	defer patience.Stop()
 	p := s.pauses()
 	said := false
@@ -174,7 +174,7 @@ func (s *Session) RegisterBroker(ctx context.Context, lease *Lease, b Broker) er
 			}
 			if !said {
 				said = true
-				s.options.Logger.Warn("waiting for an earlier registration of this broker to end", "id", b.ID, "at_most", 2*s.options.SessionTimeout)
+				s.options.Logger.Warn("waiting for an earlier registration of this broker to end", "id", b.ID, "at_most", 2*s.Timeout())
 			}
 			select {
 			case <-gone:

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/go-zookeeper/zk"
@@ -22,7 +23,7 @@ type Options struct {
 	Dial func() (net.Conn, error)
 
 	Chroot         string        // path that all others are below, such as "/logkit"; "" for none
-	SessionTimeout time.Duration // 6 s; the server may grant another, within its own bounds
+	SessionTimeout time.Duration // 6 s; the server may grant another, within its own bounds: see Session.Timeout
 	Backoff        time.Duration // first pause before a call is made again, 50 ms; doubles up to 20 times itself
 	Parallel       int           // reads at a time where many are needed, 16
 	Logger         *slog.Logger  // discards by default
@@ -56,6 +57,7 @@ type Session struct {
 	bound   chan struct{} // closed when conn is set
 	closed  chan struct{}
 	closing sync.Once
+	granted atomic.Int64 // session timeout in ns, 0 before the first session
 
 	mu      sync.Mutex
 	lease   *Lease        // of the session that the client has; nil when there is none
@@ -65,38 +67,32 @@ type Session struct {
 
 // Connect starts a client of ZooKeeper. It does not wait for a connection; Lease does.
 func Connect(options Options) (*Session, error) {
-	options = options.withDefaults()
-	return NewSession(options, func(events func(zk.Event)) (Conn, error) {
-		dial := func(network, address string, timeout time.Duration) (net.Conn, error) {
-			conn, err := net.DialTimeout(network, address, timeout)
-			return hasty{conn, options.SessionTimeout}, err
-		}
+	return newSession(options, func(s *Session) (Conn, error) {
+		options := s.options
+		dial := net.DialTimeout
 		if options.Dial != nil {
 			dial = func(string, string, time.Duration) (net.Conn, error) { return options.Dial() }
 		}
-		conn, _, err := zk.Connect(options.Servers, options.SessionTimeout, zk.WithDialer(dial), zk.WithHostProvider(newHosts(options.Logger)),
-			zk.WithEventCallback(events), zk.WithLogInfo(false), zk.WithLogger(clientLog{options.Logger}))
+		wired := func(network, address string, timeout time.Duration) (net.Conn, error) {
+			conn, err := dial(network, address, timeout)
+			if err != nil {
+				return nil, err
+			}
+			return &wire{Conn: conn, asked: options.SessionTimeout, granted: &s.granted}, nil
+		}
+		conn, _, err := zk.Connect(options.Servers, options.SessionTimeout, zk.WithDialer(wired), zk.WithHostProvider(newHosts(options.Logger)),
+			zk.WithEventCallback(s.event), zk.WithLogInfo(false), zk.WithLogger(clientLog{options.Logger}))
 		return conn, err
 	})
-}
-
-// hasty is a connection on which nothing is waited for longer than a session lasts: the client waits many times that for
-// the first answer of a server that has accepted it and hangs, while another one would answer.
-type hasty struct {
-	net.Conn
-	most time.Duration
-}
-
-func (h hasty) SetReadDeadline(t time.Time) error {
-	if latest := time.Now().Add(h.most); t.IsZero() || t.After(latest) {
-		t = latest
-	}
-	return h.Conn.SetReadDeadline(t)
 }
 
 // NewSession is Connect over a connection of the caller's choice. dial hands it every event of the session through the
 // callback, as zk.WithEventCallback does: the channel of events drops what it has no room for.
 func NewSession(options Options, dial func(events func(zk.Event)) (Conn, error)) (*Session, error) {
+	return newSession(options, func(s *Session) (Conn, error) { return dial(s.event) })
+}
+
+func newSession(options Options, dial func(*Session) (Conn, error)) (*Session, error) {
 	if err := checkChroot(options.Chroot); err != nil {
 		return nil, err
 	}
@@ -105,7 +101,7 @@ func NewSession(options Options, dial func(events func(zk.Event)) (Conn, error))
 		options: options, root: options.Chroot,
 		bound: make(chan struct{}), closed: make(chan struct{}), changed: make(chan struct{}),
 	}
-	conn, err := dial(s.event)
+	conn, err := dial(s)
 	if err != nil {
 		return nil, err
 	}
@@ -136,8 +132,14 @@ func (s *Session) Close() {
 	})
 }
 
-// Timeout is the session timeout that was asked for.
-func (s *Session) Timeout() time.Duration { return s.options.SessionTimeout }
+// Timeout is the session timeout that the server has granted last, within bounds of its own: the one that was asked for
+// until then. After so much silence the session may have ended.
+func (s *Session) Timeout() time.Duration {
+	if granted := s.granted.Load(); granted > 0 {
+		return time.Duration(granted)
+	}
+	return s.options.SessionTimeout
+}
 
 // Lease is the right to act for one session of ZooKeeper: to hold its ephemeral nodes, and to deliver and commit what
 // they stand for. It ends when the session does, and already a quarter of the session timeout after the connection was
@@ -228,7 +230,7 @@ func (s *Session) disconnected() {
 		return
 	}
 	var timer *time.Timer
-	timer = time.AfterFunc(s.options.SessionTimeout/4, func() {
+	timer = time.AfterFunc(s.Timeout()/4, func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		if s.fence == timer { // not stopped meanwhile

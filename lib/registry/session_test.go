@@ -3,6 +3,7 @@ package registry_test
 import (
 	"context"
 	"errors"
+	"net"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -11,6 +12,8 @@ import (
 
 	"logkit/lib/registry"
 	"logkit/lib/registry/zkfake"
+	"logkit/lib/zkserver"
+	"logkit/lib/zkserver/zkpeer"
 )
 
 // session is on the twin, and in a bubble of time.
@@ -186,4 +189,38 @@ func TestRemovalInALaterSessionSparesTheOwnerSince(t *testing.T) {
 	must(t, one.Audit(background(t), one.lease, "T", func(int32) bool { return false }))
 	must(t, two.commit(t, since, 5))
 	must(t, two.Recheck(background(t), two.lease, since))
+}
+
+// A server may grant less than was asked for. What goes by the timeout of the session has to go by that: a lease that
+// counts by the other one would outlive its session.
+func TestLeaseCountsByTheTimeoutThatIsGranted(t *testing.T) {
+	if zkpeer.Race {
+		t.Skip("go-zookeeper races with itself when a connection is lost")
+	}
+	server, err := zkserver.Open(zkserver.Options{
+		Dir: t.TempDir(), Listen: "127.0.0.1:0", TickTime: 50 * time.Millisecond, MaxSessionTimeout: time.Second,
+	})
+	must(t, err)
+	t.Cleanup(func() { must(t, server.Close()) })
+	cable := &zkpeer.Cable{}
+	address := server.Addr().String()
+	s, err := registry.Connect(registry.Options{
+		Servers: []string{address}, SessionTimeout: 24 * time.Hour,
+		Dial: func() (net.Conn, error) { return cable.Dial("tcp", address, time.Second) },
+	})
+	must(t, err)
+	t.Cleanup(s.Close)
+	l := lease(t, s)
+	if s.Timeout() != time.Second {
+		t.Errorf("timeout %v, granted was 1s", s.Timeout())
+	}
+	cable.Cut(true)
+	select {
+	case <-l.Done():
+		if !errors.Is(l.Err(), registry.ErrFenced) {
+			t.Errorf("ended by %v", l.Err())
+		}
+	case <-time.After(30 * time.Second):
+		t.Error("the lease goes by the timeout that was asked for")
+	}
 }
