@@ -8,6 +8,7 @@ import (
 	"os"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -160,4 +161,45 @@ func inLine(b *broker, topics map[string]registry.Topic) bool {
 		}
 	}
 	return len(got) == len(want)
+}
+
+// TestTreeIsBroken: what cannot be read because somebody has removed a part of the tree is tried again after a pause, not
+// at once for ever.
+func TestTreeIsBroken(t *testing.T) {
+	zoo := zkfake.New()
+	a := start(t, zoo, t.TempDir(), func(o *Options) { o.Retry = time.Hour })
+	a.create("t", 1, nil)
+	other := zoo.Connect(nil)
+	t.Cleanup(other.Close)
+	const broken = "/config/changes"
+	names, _, err := other.Children(broken)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var looks atomic.Int64
+	a.conn.SetFaults(func(c zkfake.Call) zkfake.Fault {
+		if c.Op == "children" && c.Path == broken {
+			looks.Add(1)
+		}
+		return zkfake.None
+	})
+	for _, name := range names {
+		if err := other.Delete(broken+"/"+name, -1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := other.Delete(broken, -1); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "it is said", func() bool { return a.log.count("the cluster cannot be followed") == 1 })
+	before := looks.Load()
+	for range 200_000 {
+		if _, _, err := other.Get("/cluster/id"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if more := looks.Load() - before; more > 0 {
+		t.Errorf("looked %d times more at what is not there, in the time of many other calls", more)
+	}
+	a.write("t", 0, "meanwhile")
 }

@@ -70,12 +70,11 @@ type Changes struct {
 	Topics  []string // created, changed (settings, too), deleted; sorted. After a gap: all that there are, and were
 }
 
-// Refresh reads what has changed by what the watches tell: to be called when the watcher is dirty. After an error, which leaves the cluster as it was, it has to be called again.
+// Refresh reads what has changed by what the watches tell: to be called when the watcher is dirty. After an error, which
+// leaves the cluster as it was, it has to be called again, after a pause: the watcher does not ask for it.
 func (v *View) Refresh(ctx context.Context) (changes Changes, err error) {
 	changes, err = v.refresh(ctx)
-	if v.behind = err != nil; v.behind {
-		v.watcher.Signal()
-	}
+	v.behind = err != nil
 	return changes, err
 }
 
