@@ -21,8 +21,8 @@ const maxFetchBytes = 64 << 20
 //     that asks for the one for which nothing was left begins with it.
 //   - With fewer than min_bytes, and no error, it waits up to max_wait for a high watermark to move. The wait ends when
 //     the client closes, and when the broker stops.
-//   - v7 adds sessions (KIP-227): there are none, session id 0 says so, and any other id is not found. v9 adds the
-//     leader epoch, which is 0. v11 adds the rack, which is not used. v12 is flexible.
+//   - v7 adds sessions (KIP-227): there are none, session id 0 says so, and a request that counts on one gets
+//     FETCH_SESSION_ID_NOT_FOUND. v9 adds the leader epoch, which is 0. v11 adds the rack, which is not used. v12 is flexible.
 //   - kmsg cannot leave room for ranges of files: the response is written in fetch_encode.go.
 func handleFetch(c *conn, request kmsg.Request, correlation int32) (answer, error) {
 	return newFetchAnswer(c, request.(*kmsg.FetchRequest), correlation), nil
@@ -50,7 +50,7 @@ func (a *fetchAnswer) cost() int64 { return a.bytes }
 func (a *fetchAnswer) release() {}
 
 func (a *fetchAnswer) write(out *output) error {
-	if a.sessionWanted() {
+	if a.incremental() {
 		return writeFetch(out, a.correlation, &fetchResult{version: a.req.Version, code: kerr.FetchSessionIDNotFound.Code})
 	}
 	l := newLookup(a.conn, a.req)
@@ -63,8 +63,9 @@ func (a *fetchAnswer) write(out *output) error {
 	return writeFetch(out, a.correlation, l.result())
 }
 
-// sessionWanted tells whether the request belongs to a session, rather than being a whole fetch.
-func (a *fetchAnswer) sessionWanted() bool {
+// incremental tells whether the request is about the partitions of a session, rather than naming all that it wants. One
+// that names all ends the session that it has an id of, if it has one (FetchManager.newContext of Kafka).
+func (a *fetchAnswer) incremental() bool {
 	const begin, end = 0, -1 // epochs of requests that name all partitions
-	return a.req.Version >= 7 && (a.req.SessionID != 0 || a.req.SessionEpoch != begin && a.req.SessionEpoch != end)
+	return a.req.Version >= 7 && a.req.SessionEpoch != begin && a.req.SessionEpoch != end
 }

@@ -300,18 +300,19 @@ func TestFetchSessionsAndEpochs(t *testing.T) {
 	s.topic("t", 1)
 	c := s.dial()
 	req := fetchRequest(12, 0, fetched{"t", 0, 0})
-	for _, test := range []struct{ id, epoch int32 }{{5, 0}, {5, 3}, {0, 1}} {
+	for _, test := range []struct{ id, epoch int32 }{{5, 1}, {5, 3}, {0, 1}} {
 		req.SessionID, req.SessionEpoch = test.id, test.epoch
 		if resp := c.ask(req).(*kmsg.FetchResponse); resp.ErrorCode != kerr.FetchSessionIDNotFound.Code || resp.SessionID != 0 {
 			t.Errorf("session %d epoch %d: error %d, session %d", test.id, test.epoch, resp.ErrorCode, resp.SessionID)
 		}
 	}
-	for _, epoch := range []int32{0, -1} {
-		req.SessionID, req.SessionEpoch = 0, epoch
+	for _, test := range []struct{ id, epoch int32 }{{0, 0}, {0, -1}, {5, 0}, {5, -1}} { // with an id: that session ends
+		req.SessionID, req.SessionEpoch = test.id, test.epoch
 		if resp := c.ask(req).(*kmsg.FetchResponse); resp.ErrorCode != 0 || resp.SessionID != 0 || len(resp.Topics) != 1 {
-			t.Errorf("epoch %d: %+v", epoch, resp)
+			t.Errorf("session %d epoch %d: %+v", test.id, test.epoch, resp)
 		}
 	}
+	req.SessionID, req.SessionEpoch = 0, -1
 	for leader, want := range map[int32]int16{-1: 0, 0: 0, 1: kerr.UnknownLeaderEpoch.Code} {
 		req.Topics[0].Partitions[0].CurrentLeaderEpoch = leader
 		if got := c.ask(req).(*kmsg.FetchResponse).Topics[0].Partitions[0].ErrorCode; got != want {

@@ -18,12 +18,14 @@ import (
 //
 //   - The brokers are those that are registered, and this one. It names itself as the controller too, so that admin
 //     clients work: there is no master, and any broker may be asked to change topics.
-//   - All topics are asked for by an empty list in v0, and by null from v1 on, where an empty list asks for none.
+//   - All topics are asked for by an empty list in v0, and by null from v1 on, where an empty list asks for none. One that
+//     is named more than once is answered once, as in Kafka: an answer is no larger than all that there is to tell.
 //   - A partition whose broker is not there, or cannot open it, has no leader: LEADER_NOT_AVAILABLE, and its replica is
 //     offline (v5).
 //   - A topic that is not there is created when the broker allows it and the request does: always in v0-3, and as it
 //     says from v4 on. Otherwise UNKNOWN_TOPIC_OR_PARTITION; before that is said of a topic that this broker has not
-//     heard of, it looks it up. A name that no topic may have is INVALID_TOPIC_EXCEPTION either way.
+//     heard of, it looks it up. A name that no topic may have is INVALID_TOPIC_EXCEPTION either way. One request makes no
+//     more partitions than CreateTopics: LEADER_NOT_AVAILABLE for the rest, and clients ask again.
 //   - v1 adds the controller, v2 the cluster id, v5 offline replicas, v7 the leader epoch, which is 0. v8 adds
 //     authorized operations, which are not told, v9 is flexible.
 func handleMetadata(c *conn, request kmsg.Request, correlation int32) (answer, error) {
@@ -47,12 +49,20 @@ func handleMetadata(c *conn, request kmsg.Request, correlation int32) (answer, e
 		}
 		return respond(resp, correlation)
 	}
-	create := b.options.AutoCreate && (req.Version < 4 || req.AllowAutoTopicCreation)
+	var room *newPartitions // nil: no topic is created
+	if b.options.AutoCreate && (req.Version < 4 || req.AllowAutoTopicCreation) {
+		room = b.newPartitions()
+	}
+	answered := make(map[string]bool, len(req.Topics))
 	for _, asked := range req.Topics {
 		if asked.Topic == nil {
 			return nil, badFrame("Metadata v%d for a topic without a name", req.Version)
 		}
-		t, err := b.findTopic(*asked.Topic, create)
+		if answered[*asked.Topic] {
+			continue
+		}
+		answered[*asked.Topic] = true
+		t, err := b.findTopic(*asked.Topic, room)
 		if err != nil {
 			resp.Topics = append(resp.Topics, b.failTopic(*asked.Topic, err))
 			continue
@@ -67,7 +77,8 @@ func (b *Broker) brokers() []registry.Broker {
 	return slices.SortedFunc(maps.Values(b.member.Brokers()), func(x, y registry.Broker) int { return cmp.Compare(x.ID, y.ID) })
 }
 
-func (b *Broker) findTopic(name string, create bool) (registry.Topic, error) {
+// findTopic returns a topic, which it creates where it is not there and room is not nil.
+func (b *Broker) findTopic(name string, room *newPartitions) (registry.Topic, error) {
 	if t, known := b.member.Cluster().Topics[name]; known {
 		return t, nil
 	}
@@ -75,8 +86,11 @@ func (b *Broker) findTopic(name string, create bool) (registry.Topic, error) {
 		return registry.Topic{}, err
 	}
 	t, err := b.topicNamed(name)
-	if err == nil || !create || !errors.Is(err, registry.ErrNoTopic) {
+	if err == nil || room == nil || !errors.Is(err, registry.ErrNoTopic) {
 		return t, err
+	}
+	if err := room.take(int(b.options.Partitions)); err != nil {
+		return t, errors.Join(errMadeLater, err)
 	}
 	ctx, cancel := b.coordinating(0)
 	defer cancel()
@@ -91,11 +105,15 @@ func (b *Broker) findTopic(name string, create bool) (registry.Topic, error) {
 	return t, err
 }
 
+// errMadeLater refuses to create more topics for one request. The client asks again, and finds those that there are by then.
+var errMadeLater = errors.New("not created yet")
+
 func (b *Broker) failTopic(name string, err error) kmsg.MetadataResponseTopic {
 	topic := kmsg.NewMetadataResponseTopic()
 	topic.Topic = &name
 	topic.ErrorCode, _ = b.verdict("create", name, err)
-	if errors.Is(err, commitlog.ErrClosed) || errors.Is(err, registry.ErrClosed) || errors.Is(err, registry.ErrTopicDeleted) {
+	if errors.Is(err, commitlog.ErrClosed) || errors.Is(err, registry.ErrClosed) ||
+		errors.Is(err, registry.ErrTopicDeleted) || errors.Is(err, errMadeLater) {
 		topic.ErrorCode = kerr.LeaderNotAvailable.Code // tried again by all clients
 	}
 	return topic

@@ -140,3 +140,34 @@ func TestFindCoordinator(t *testing.T) {
 		}
 	}
 }
+
+// TestMetadataTwice: a name takes three bytes of a request, and what there is to tell of a topic any number. An answer to
+// the same name many times over would be larger than the memory of the broker.
+func TestMetadataTwice(t *testing.T) {
+	s := serve(t, setup{})
+	s.topic("a", 3)
+	s.topic("b", 1)
+	resp := s.dial().ask(metadataRequest(9, []string{"b", "a", "b", "none", "a", "a", "none"}, false)).(*kmsg.MetadataResponse)
+	if diff := cmp.Diff([]string{"b", "a", "none"}, topicNames(resp)); diff != "" {
+		t.Errorf("topics (-want +got):\n%s", diff)
+	}
+}
+
+// TestMetadataCreatesNoMoreThanCreateTopics: each partition is a directory, files and descriptors, whoever asks for it.
+func TestMetadataCreatesNoMoreThanCreateTopics(t *testing.T) {
+	s := serve(t, setup{options: func(o *Options) { o.Partitions = 2 }, broker: func(b *Broker) { b.maxNewPartitions = 5 }})
+	c := s.dial()
+	for round, want := range [][]int16{
+		{0, 0, kerr.LeaderNotAvailable.Code, kerr.LeaderNotAvailable.Code},
+		{0, 0, 0, 0},
+	} {
+		resp := c.ask(metadataRequest(4, []string{"a", "b", "c", "d"}, true)).(*kmsg.MetadataResponse)
+		var got []int16
+		for _, topic := range resp.Topics {
+			got = append(got, topic.ErrorCode)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("round %d (-want +got):\n%s", round, diff)
+		}
+	}
+}
