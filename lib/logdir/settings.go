@@ -67,7 +67,11 @@ func (d *Dir) Settings(topic string) Settings {
 func (d *Dir) MaxMessageBytes(topic string) int32 {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
-	n, _ := strconv.ParseInt(d.settings[topic][maxMessageBytes], 10, 32) // it has been checked
+	set := d.settings[topic][maxMessageBytes]
+	if set == "" {
+		return 0
+	}
+	n, _ := strconv.ParseInt(set, 10, 32) // it has been checked
 	return int32(n)
 }
 
