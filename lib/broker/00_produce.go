@@ -210,8 +210,8 @@ func (a *produceAnswer) write(out *output) error {
 	if err := a.await(out); err != nil {
 		return err
 	}
-	out.add(appendResponse(nil, a.correlation, a.resp))
-	return nil
+	const each = 64 // about what each part takes
+	return out.write(appendResponse(make([]byte, 0, each*(1+len(a.resp.Topics)+a.partitions)), a.correlation, a.resp))
 }
 
 // await waits for the flushes. Its error means that the broker has given up waiting altogether.

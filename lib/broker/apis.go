@@ -18,17 +18,28 @@ type api struct {
 
 // apiTable is the rows by key.
 type apiTable struct {
-	rows  []api
-	byKey [64]*api
+	rows         []api
+	byKey        [64]*api
+	flexibleFrom [64]int16 // first version whose header has tagged fields
 }
 
 func newAPITable(rows []api) *apiTable {
 	t := &apiTable{rows: rows}
 	for i := range rows {
-		t.byKey[rows[i].key] = &rows[i]
+		key := rows[i].key
+		t.byKey[key] = &rows[i]
+		req := key.Request()
+		for t.flexibleFrom[key] = 0; t.flexibleFrom[key] <= rows[i].max; t.flexibleFrom[key]++ {
+			if req.SetVersion(t.flexibleFrom[key]); req.IsFlexible() {
+				break
+			}
+		}
 	}
 	return t
 }
+
+// flexible tells whether a request of the table, or one of a version above, has tagged fields behind the client id.
+func (t *apiTable) flexible(key, version int16) bool { return version >= t.flexibleFrom[key] }
 
 // standardAPIs is the table of every broker. The reasons for the lower bounds that look too low: librdkafka sends plain
 // instead of compressed batches when Produce starts above 0, speaks the old message format when Fetch starts above 4,
@@ -84,14 +95,12 @@ type encoded []byte
 
 func (e encoded) cost() int64 { return int64(cap(e)) }
 
-func (e encoded) write(out *output) error {
-	out.add(e)
-	return nil
-}
+func (e encoded) write(out *output) error { return out.write(e) }
 
 func (e encoded) release() {}
 
 // respond encodes a response.
 func respond(resp kmsg.Response, correlation int32) (answer, error) {
-	return encoded(appendResponse(nil, correlation, resp)), nil
+	const usual = 512 // bytes
+	return encoded(appendResponse(make([]byte, 0, usual), correlation, resp)), nil
 }

@@ -136,6 +136,5 @@ func writeFetch(out *output, correlation int32, r *fetchResult) error {
 			return err
 		}
 	}
-	out.add(e.dst[from:])
-	return nil
+	return out.write(e.dst[from:])
 }

@@ -110,7 +110,7 @@ func (r *framer) read(ctx context.Context, size int, key, version int16) (*frame
 		r.release(f)
 		return nil, cutShort(err, size)
 	}
-	if err := f.parseHeader(); err != nil {
+	if err := f.parseHeader(r.apis.flexible(key, version)); err != nil {
 		r.release(f)
 		return nil, err
 	}
@@ -163,12 +163,14 @@ func (r *framer) release(f *frame) {
 	r.memory.release(f.charged)
 }
 
-// parseHeader finds the correlation id and the body. The client id is of no use here.
-func (f *frame) parseHeader() error {
+// parseHeader finds the correlation id and the body. The client id, and what tagged fields there are, are of no use here.
+func (f *frame) parseHeader(flexible bool) error {
 	r := kbin.Reader{Src: f.buffer.b[4:]} // behind key and version
 	f.correlation = r.Int32()
-	r.NullableString()
-	if flexibleHeader(f.key, f.version) {
+	if n := r.Int16(); n > 0 {
+		r.Span(int(n))
+	}
+	if flexible {
 		kmsg.SkipTags(&r)
 	}
 	if !r.Ok() {
@@ -176,13 +178,6 @@ func (f *frame) parseHeader() error {
 	}
 	f.body = r.Src
 	return nil
-}
-
-// flexibleHeader tells whether the request has tagged fields behind the client id.
-func flexibleHeader(key, version int16) bool {
-	req := kmsg.RequestForKey(key)
-	req.SetVersion(version)
-	return req.IsFlexible()
 }
 
 // decode returns the request in the frame. Its byte slices and strings point into the frame's buffer when unsafe is

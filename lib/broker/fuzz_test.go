@@ -122,7 +122,8 @@ func FuzzRequest(f *testing.F) {
 		}
 		fr := frame{key: int16(binary.BigEndian.Uint16(seed[4:])), version: int16(binary.BigEndian.Uint16(seed[6:]))}
 		fr.buffer = &buffer{b: seed[4:]}
-		if newAPITable(standardAPIs()).check(fr.key, fr.version) == nil && fr.parseHeader() == nil {
+		apis := newAPITable(standardAPIs())
+		if apis.check(fr.key, fr.version) == nil && fr.parseHeader(apis.flexible(fr.key, fr.version)) == nil {
 			f.Add(fr.key, fr.version, fr.body)
 		}
 	}

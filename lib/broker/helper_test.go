@@ -36,7 +36,7 @@ const patience = 10 * time.Second
 // server is a broker under test. Its Serve ends with the test, and must end well.
 type server struct {
 	*Broker
-	t    *testing.T
+	t    testing.TB
 	dir  *logdir.Dir
 	log  *logBuffer
 	stop context.CancelFunc
@@ -55,7 +55,7 @@ type setup struct {
 	broker    func(*Broker) // before it serves
 }
 
-func serve(t *testing.T, s setup) *server {
+func serve(t testing.TB, s setup) *server {
 	t.Helper()
 	if s.fs == nil {
 		s.fs = vfs.OS
@@ -231,7 +231,7 @@ func (l *logBuffer) lines(part string) (found []string) {
 
 // client is a connection on which requests are written by hand.
 type client struct {
-	t    *testing.T
+	t    testing.TB
 	conn net.Conn
 	next int32
 }

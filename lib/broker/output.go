@@ -13,8 +13,10 @@ const (
 	copyBelow = 64 << 10
 	// flushAbove is how much may be buffered between two answers.
 	flushAbove = 16 << 10
-	// sendChunk is how much one sendfile(2) is asked for; the client must take it within the write timeout.
+	// sendChunk is how much one sendfile(2) is asked for; the client must take some of it within the write timeout.
 	sendChunk = 1 << 20
+	// writeChunk is how much of other bytes the client must take within the write timeout.
+	writeChunk = 64 << 10
 )
 
 // source is an open file whose ranges are sent. segment.Handle is one.
@@ -35,7 +37,7 @@ type output struct {
 	conn    net.Conn
 	raw     syscall.RawConn // nil: ranges are copied
 	send    sendFunc
-	timeout time.Duration // for each write
+	timeout time.Duration // see send and writeChunk
 	pool    *bufferPool
 
 	pending *buffer // nil when nothing is buffered
@@ -72,6 +74,18 @@ func (o *output) space(n int) []byte {
 // add buffers a copy of b.
 func (o *output) add(b []byte) { copy(o.space(len(b)), b) }
 
+// write buffers a copy of b, or sends a large one as it is, after what is buffered.
+func (o *output) write(b []byte) error {
+	if len(b) < flushAbove {
+		o.add(b)
+		return nil
+	}
+	if err := o.writeBuffered(true); err != nil {
+		return err
+	}
+	return o.transmit(b, false)
+}
+
 // flush sends what is buffered and gives the buffer back.
 func (o *output) flush() error { return o.writeBuffered(false) }
 
@@ -83,18 +97,28 @@ func (o *output) flushFull() error {
 	return o.flush()
 }
 
+// writeBuffered is flush; more says that more is sent at once.
 func (o *output) writeBuffered(more bool) error {
 	if o.pending == nil {
 		return nil
 	}
-	o.conn.SetWriteDeadline(time.Now().Add(o.timeout))
-	var err error
-	if more && o.raw != nil {
-		err = writeMore(o.raw, o.pending.b)
-	} else {
-		_, err = o.conn.Write(o.pending.b)
-	}
+	err := o.transmit(o.pending.b, more)
 	o.drop()
+	return err
+}
+
+// transmit sends b to a client that takes it, however slowly.
+func (o *output) transmit(b []byte, more bool) (err error) {
+	for len(b) > 0 && err == nil {
+		chunk := b[:min(len(b), writeChunk)]
+		b = b[len(chunk):]
+		o.conn.SetWriteDeadline(time.Now().Add(o.timeout))
+		if o.raw != nil && (more || len(b) > 0) {
+			err = writeMore(o.raw, chunk)
+		} else {
+			_, err = o.conn.Write(chunk)
+		}
+	}
 	return err
 }
 
