@@ -1,9 +1,11 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
 	"math"
 	"net"
+	"os"
 	"strconv"
 
 	"logkit/lib/cli"
@@ -44,10 +46,17 @@ func (o *options) probe() error {
 	return listener.Close()
 }
 
-// writeAddrFile tells where clients are served, and which ZooKeeper coordinates: the lines "kafka HOST:PORT" and
-// "zookeeper LIST". It appears whole, and only when they are.
-func writeAddrFile(name, kafka, zookeeper string) error {
-	return vfs.WriteFileAtomic(vfs.OS, name, fmt.Appendf(nil, "kafka %s\nzookeeper %s\n", kafka, zookeeper))
+// addrText tells where clients are served, and which ZooKeeper coordinates.
+func addrText(kafka, zookeeper string) []byte {
+	return fmt.Appendf(nil, "kafka %s\nzookeeper %s\n", kafka, zookeeper)
+}
+
+// removeAddrFile removes the file when nobody is served there any more, but not that of another logd, which has written
+// its own in that place since.
+func removeAddrFile(name string, text []byte) {
+	if now, err := vfs.ReadFile(vfs.OS, name, int64(len(text))); err == nil && bytes.Equal(now, text) {
+		os.Remove(name)
+	}
 }
 
 // brokerID is a broker id, or none.

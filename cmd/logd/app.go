@@ -40,11 +40,9 @@ type options struct {
 	retention      cli.Duration
 	retentionBytes cli.Size
 	retentionCheck cli.Duration
-	maxMessage     cli.Size
 
 	maxConnections  int
-	maxRequest      cli.Size
-	memoryLimit     cli.Size
+	limits          limits
 	exitOnDiskError bool
 
 	logLevel       string
@@ -70,11 +68,9 @@ func defaults() *options {
 		flushInterval:  cli.Duration(commitlog.DefaultFlushInterval),
 		retention:      cli.Duration(broker.DefaultRetention),
 		retentionCheck: cli.Duration(logdir.DefaultRetentionCheck),
-		maxMessage:     broker.DefaultMaxMessageBytes,
 
 		maxConnections: broker.DefaultMaxConnections,
-		maxRequest:     broker.DefaultMaxRequestBytes,
-		memoryLimit:    broker.DefaultMemoryLimit,
+		limits:         defaultLimits(),
 
 		logLevel: "info",
 
@@ -116,7 +112,8 @@ func toolFor(o *options) *cli.Tool {
 			{Code: cli.ExitFailed, Meaning: "could not start, or a log could not be flushed at the end, or has failed under --exit-on-disk-error"},
 			{Code: cli.ExitUsage, Meaning: "usage: the command line, the environment or the configuration makes no sense"},
 		},
-		Run: func(ctx context.Context, env *cli.Env, _ []string) error { return run(ctx, env, o) },
+		Check: o.check,
+		Run:   func(ctx context.Context, env *cli.Env, _ []string) error { return run(ctx, env, o) },
 	}
 }
 
@@ -138,25 +135,25 @@ func (o *options) flags() []ucli.Flag {
 			Usage: "ZooKeeper that coordinates the cluster, `HOST:PORT[,HOST:PORT]...[/CHROOT]`"},
 		&ucli.GenericFlag{Name: "zookeeper-listen", Value: &o.zookeeperListen,
 			Usage: "address of the embedded ZooKeeper, `HOST:PORT`; port 0 picks one"},
-		number("zookeeper-session", "after which silence ZooKeeper takes this broker for gone", &o.zookeeperSession),
+		number("zookeeper-session", "after which silence ZooKeeper takes this broker for gone", durations(&o.zookeeperSession, time.Second, 5*time.Minute)),
 		&ucli.BoolFlag{Name: "adopt", Destination: &o.adopt,
 			Usage: "make topics of partitions that ZooKeeper does not know, and move the data directory into its cluster"},
 
 		number("partitions", "partitions of a topic created on first use", cli.Number(&o.partitions, 1, maxPartitions)),
 		number("auto-create", "create a topic when a client's metadata request asks for it", &o.autoCreate),
 
-		number("segment-bytes", "size at which a log goes on in another file", &o.segmentBytes),
-		number("segment-age", "age at which it does", &o.segmentAge),
+		number("segment-bytes", "size at which a log goes on in another file", sizes(&o.segmentBytes, 1<<10, math.MaxInt32)),
+		number("segment-age", "age at which it does", durations(&o.segmentAge, time.Millisecond, 0)),
 		number("flush-messages", "records that may wait for a flush when no producer waits; 0: any number", cli.Number(&o.flushMessages, 0, math.MaxInt64)),
-		number("flush-interval", "how long they may", &o.flushInterval),
-		number("retention", "age at which records are deleted; 0: never", &o.retention),
+		number("flush-interval", "how long they may", durations(&o.flushInterval, time.Millisecond, 0)),
+		number("retention", "age at which records are deleted; 0: never", durations(&o.retention, 0, 0)),
 		number("retention-bytes", "size of a partition above which its oldest records are deleted; 0: never", &o.retentionBytes),
-		number("retention-check", "how often both are looked at", &o.retentionCheck),
-		number("max-message-bytes", "largest batch of records", &o.maxMessage),
+		number("retention-check", "how often both are looked at", durations(&o.retentionCheck, time.Millisecond, 0)),
+		number("max-message-bytes", "largest batch of records", o.limits.message),
 
 		number("max-connections", "clients served at the same time", cli.Number(&o.maxConnections, 1, math.MaxInt32)),
-		number("max-request-bytes", "largest request", &o.maxRequest),
-		number("memory-limit", "memory for all requests that are being read and answered", &o.memoryLimit),
+		number("max-request-bytes", "largest request", o.limits.request),
+		number("memory-limit", "memory for all requests that are being read and answered", o.limits.memory),
 		&ucli.BoolFlag{Name: "exit-on-disk-error", Destination: &o.exitOnDiskError, Usage: "end with 1 when a log can take no more records"},
 
 		number("log-level", "least level that is logged", cli.Enum(&o.logLevel, "debug", "info", "warn", "error")),
@@ -167,42 +164,3 @@ func (o *options) flags() []ucli.Flag {
 
 // maxPartitions of a topic: each has files and a lock of its own.
 const maxPartitions = 10_000
-
-// check refuses values that each make sense, but not here, or not together.
-func (o *options) check() error {
-	for _, d := range []struct {
-		flag  string
-		value cli.Duration
-	}{{"segment-age", o.segmentAge}, {"flush-interval", o.flushInterval}, {"retention-check", o.retentionCheck}} {
-		if time.Duration(d.value) < time.Millisecond {
-			return cli.Usagef("option --%s %v: at least 1ms", d.flag, time.Duration(d.value))
-		}
-	}
-	for _, s := range []struct {
-		flag        string
-		value       cli.Size
-		least, most cli.Size
-	}{
-		{"segment-bytes", o.segmentBytes, 1 << 10, math.MaxInt32},
-		{"max-message-bytes", o.maxMessage, 1 << 10, math.MaxInt32 / 2},
-		{"max-request-bytes", o.maxRequest, 2 << 10, math.MaxInt32 / 2},
-	} {
-		if s.value < s.least || s.value > s.most {
-			return cli.Usagef("option --%s %s: allowed are %s to %s", s.flag, &s.value, &s.least, &s.most)
-		}
-	}
-	switch {
-	case o.dataDir == "":
-		return cli.Usagef("option --data-dir: missing, and there is no home directory to put it in")
-	case o.maxMessage >= o.maxRequest:
-		return cli.Usagef("option --max-request-bytes %s: must be more than --max-message-bytes, %s", &o.maxRequest, &o.maxMessage)
-	case o.memoryLimit < o.maxRequest+o.maxRequest/4:
-		return cli.Usagef("option --memory-limit %s: must be at least a quarter more than --max-request-bytes, %s", &o.memoryLimit, &o.maxRequest)
-	case o.verbose && o.quiet:
-		return cli.Usagef("options --verbose and --quiet: at most one of them")
-	}
-	if d := time.Duration(o.zookeeperSession); d < time.Second || d > 5*time.Minute {
-		return cli.Usagef("option --zookeeper-session %v: allowed are 1s to 5m", d)
-	}
-	return o.checkAddresses()
-}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
-	"os"
 	"runtime/debug"
 	"sync"
 	"syscall"
@@ -17,6 +16,7 @@ import (
 	"logkit/lib/cluster"
 	"logkit/lib/commitlog"
 	"logkit/lib/logdir"
+	"logkit/lib/vfs"
 )
 
 // drainTimeout is how long clients may take for what they are owed when logd stops. Flushing comes behind it, and two
@@ -32,12 +32,12 @@ var errLogFailed = errors.New("a log has failed")
 
 // run opens the data directory, serves until the context ends, and closes it.
 func run(ctx context.Context, env *cli.Env, o *options) (err error) {
-	if err := o.check(); err != nil {
+	if err := o.checkAddrFile(); err != nil {
 		return err
 	}
 	began := time.Now()
 	if env.Getenv("GOMEMLIMIT") == "" {
-		debug.SetMemoryLimit(int64(o.memoryLimit) + runtimeMemory)
+		debug.SetMemoryLimit(int64(*o.limits.memory.Size) + runtimeMemory)
 	}
 	logger := o.logger(env)
 	o.checkDescriptors(logger)
@@ -105,6 +105,7 @@ type instance struct {
 	zookeeper *coordination
 	manager   *manager
 	telling   sync.Mutex
+	told      []byte // what the file of --addr-file holds
 }
 
 // serve runs the broker, and tells those who wait for it once it is registered. It leaves the cluster before it takes
@@ -151,9 +152,12 @@ func (d *instance) announce(serving context.Context, address string) error {
 		return nil
 	}
 	if d.options.addrFile != "" {
-		if err := writeAddrFile(d.options.addrFile, address, d.zookeeper.connect); err != nil {
+		// It appears whole, by a rename, and only when clients are served.
+		text := addrText(address, d.zookeeper.connect)
+		if err := vfs.WriteFileAtomic(vfs.OS, d.options.addrFile, text); err != nil {
 			return fmt.Errorf("option --addr-file: %w", err)
 		}
+		d.told = text
 	}
 	d.manager.watch()
 	return d.manager.ready(serving, "serving "+d.broker.Advertised())
@@ -163,8 +167,8 @@ func (d *instance) unannounce() {
 	d.telling.Lock()
 	defer d.telling.Unlock()
 	d.manager.say("STOPPING=1", "STATUS=answering what was asked")
-	if d.options.addrFile != "" {
-		os.Remove(d.options.addrFile) // nobody is served there any more
+	if d.told != nil {
+		removeAddrFile(d.options.addrFile, d.told)
 	}
 }
 
@@ -213,8 +217,8 @@ func (o *options) brokerOptions(member *cluster.Member, zookeeper *coordination,
 	return broker.Options{
 		Member: member, Listener: listener, Advertise: string(o.advertise), ZooKeeper: zookeeper.connect, Logger: logger,
 		AutoCreate: bool(o.autoCreate), Partitions: o.partitions,
-		MaxMessageBytes: int32(o.maxMessage), Log: o.logOptions(), Retention: o.retentionOptions(),
-		MaxConnections: o.maxConnections, MaxRequestBytes: int(o.maxRequest), MemoryLimit: int64(o.memoryLimit),
+		MaxMessageBytes: int32(*o.limits.message.Size), Log: o.logOptions(), Retention: o.retentionOptions(),
+		MaxConnections: o.maxConnections, MaxRequestBytes: int(*o.limits.request.Size), MemoryLimit: int64(*o.limits.memory.Size),
 		ShutdownTimeout: drainTimeout,
 	}
 }

@@ -20,8 +20,12 @@ import (
 //
 // where name is a long option without its dashes, and value is what would stand behind it on the command line. A # begins
 // a comment at the start of a line or after a blank. A value in double quotes may hold blanks at its ends, # and the
-// escapes of Go. An option that can be given several times may have several lines.
+// escapes of Go. An option that can be given several times may have several lines. Lines may end with CR LF, and a byte
+// order mark may stand before the first.
 const maxConfigBytes = 1 << 20
+
+// byteOrderMark is what editors of other systems put before UTF-8 text.
+const byteOrderMark = "\ufeff"
 
 type configFlags struct {
 	file  string
@@ -46,20 +50,24 @@ func (c *call) configEntries() ([]setting, error) {
 	if len(given) == 0 {
 		return nil, nil
 	}
-	name := given[len(given)-1].value
+	last := given[len(given)-1]
+	name := last.value
+	if err := new(path).Set(name); err != nil {
+		return nil, errValue(last.origin, name, err)
+	}
 	f, err := os.Open(name)
 	if err != nil {
-		return nil, WithCode(ExitUsage, err)
+		return nil, Usagef("%s: %w", last.origin, err)
 	}
 	defer f.Close()
 	data, err := io.ReadAll(io.LimitReader(f, maxConfigBytes+1))
 	if err != nil {
-		return nil, WithCode(ExitUsage, err)
+		return nil, Usagef("%s: %w", last.origin, err)
 	}
 	if len(data) > maxConfigBytes {
 		return nil, Usagef("%s: larger than %d bytes, the most a configuration may have", name, maxConfigBytes)
 	}
-	return c.options.parseConfig(name, data)
+	return c.options.parseConfig(name, bytes.TrimPrefix(data, []byte(byteOrderMark)))
 }
 
 func (s *options) parseConfig(file string, data []byte) ([]setting, error) {
@@ -78,7 +86,7 @@ func (s *options) parseConfig(file string, data []byte) ([]setting, error) {
 		}
 		o := s.byName[name]
 		if o == nil || len(name) == 1 || unconfigurable[o.name()] {
-			err := Usagef("%s: unknown option %q", origin, name)
+			err := Usagef("%s: unknown option %q", origin, shortened(name))
 			if near := strings.TrimLeft(s.nearest(name), "-"); near != "" && !unconfigurable[near] {
 				err = WithHint(err, hintDidYouMean(near))
 			}
@@ -102,7 +110,7 @@ func splitConfigLine(line string) (name, value string, err error) {
 	name, rest, ok := strings.Cut(line, "=")
 	name = strings.TrimSpace(name)
 	if !ok || name == "" {
-		return "", "", fmt.Errorf("%q: not a line of name = value", line)
+		return "", "", fmt.Errorf("%q: not a line of name = value", shortened(line))
 	}
 	rest = strings.TrimSpace(rest)
 	if strings.HasPrefix(rest, `"`) {
@@ -111,7 +119,7 @@ func splitConfigLine(line string) (name, value string, err error) {
 			return "", "", fmt.Errorf("%s: closing quote missing, or an escape that does not exist", name)
 		}
 		if after := strings.TrimSpace(rest[len(quoted):]); after != "" && after[0] != '#' {
-			return "", "", fmt.Errorf("%s: %q behind the closing quote", name, after)
+			return "", "", fmt.Errorf("%s: %q behind the closing quote", name, shortened(after))
 		}
 		value, err = strconv.Unquote(quoted)
 		return name, value, err

@@ -142,11 +142,16 @@ func errValueMissing(typed, placeholder string) error {
 }
 
 func errValue(origin, value string, err error) error {
-	const shown = 200 // bytes of a value that a message repeats
+	return WithCode(ExitUsage, fmt.Errorf("%s %q: %w", origin, shortened(value), err))
+}
+
+// shortened is a value as a message repeats it.
+func shortened(value string) string {
+	const shown = 200 // bytes
 	if len(value) > shown {
-		value = value[:shown] + "..."
+		return value[:shown] + "..."
 	}
-	return WithCode(ExitUsage, fmt.Errorf("%s %q: %w", origin, value, err))
+	return value
 }
 
 func errOperands(got []string, least, most int) error {

@@ -23,6 +23,10 @@ type Tool struct {
 	MinArgs     int
 	MaxArgs     int // -1: any number
 
+	// Check, when set, looks at the options together, before Run and before --print-config shows them: it may set those
+	// that were not given, and returns what makes no sense, see Usagef.
+	Check func() error
+
 	// Run does the work. It ends soon when ctx does, and returns what went wrong: see WithCode, WithHint, Usagef,
 	// Unavailable, Damaged. args are the operands, MinArgs to MaxArgs of them.
 	Run func(ctx context.Context, env *Env, args []string) error
@@ -178,6 +182,11 @@ func (c *call) start(ctx context.Context, env *Env, settings []setting) error {
 		ExitErrHandler: func(*ucli.Context, error) {},
 		OnUsageError:   func(_ *ucli.Context, err error, _ bool) error { return c.hinted(c.refused(err)) },
 		Action: func(u *ucli.Context) error {
+			if c.tool.Check != nil {
+				if err := c.tool.Check(); err != nil {
+					return c.hinted(err)
+				}
+			}
 			if c.tool.config.print {
 				return printed(io.WriteString(env.Stdout, c.printConfig()))
 			}

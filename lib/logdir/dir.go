@@ -136,10 +136,10 @@ func Open(fsys vfs.FS, path string, options Options) (*Dir, error) {
 
 func (d *Dir) prepare() (err error) {
 	if err := d.fsys.MkdirAll(d.path); err != nil {
-		return err
+		return fmt.Errorf("data directory %s: %w", d.path, err)
 	}
 	if err := syncParents(d.fsys, d.path); err != nil {
-		return err
+		return fmt.Errorf("data directory %s: %w", d.path, err)
 	}
 	if d.lock, err = d.fsys.Lock(filepath.Join(d.path, lockFile)); err != nil {
 		return fmt.Errorf("data directory %s: %w", d.path, err)
