@@ -73,10 +73,12 @@ func (g *Group) Rebalance(ctx context.Context) error {
 	}
 }
 
-// Evict takes the registration of a member away, with the partitions that its session owns, in one step, up to
-// ErrTooLarge: 2,500. Their offsets are rewritten as they are, so that its commits fail from then on: it learns that it
-// is not the owner any longer, and may join again. It returns the number of partitions. ErrNoMember: it is not there.
-// *KindError: it is of a KafkaGroup, whose coordinator alone evicts.
+// Evict takes the registration of a member away, with the partitions that its session owns: in one step, or where that is
+// too much for one request, first partitions in steps of some 2,500, and the rest with the registration at last. Between
+// the steps the member has fewer partitions, and who ends there has only to do it again. Offsets are rewritten as they
+// are, so that the member's commits fail from then on: it learns that it is not the owner any longer, and may join again.
+// It returns the number of partitions. ErrNoMember: it is not there. *KindError: it is of a KafkaGroup, whose coordinator
+// alone evicts.
 func (g *Group) Evict(ctx context.Context, id string) (partitions int, err error) {
 	if a, found, err := g.Arbiter(ctx, nil); err != nil {
 		return 0, err
@@ -84,19 +86,22 @@ func (g *Group) Evict(ctx context.Context, id string) (partitions int, err error
 		return 0, &KindError{Group: g.name, Kind: KafkaGroup}
 	}
 	p := g.s.pauses()
+	taken := map[string]bool{}
 	for tried := false; ; tried = true {
-		ops, err := g.planEviction(ctx, id)
+		e, err := g.planEviction(ctx, id)
 		if tried && errors.Is(err, ErrNoMember) {
-			return partitions, nil // the reply was lost, or it went by itself
+			return len(taken), nil // the reply was lost, or it went by itself
 		}
 		if err != nil {
 			return 0, err
 		}
-		partitions = (len(ops) - 2) / 2
-		_, _, err = g.s.multi(ops)
+		for _, o := range e.owned {
+			taken[o.path] = true
+		}
+		err = e.run(ctx, g.s)
 		switch {
 		case err == nil:
-			return partitions, nil
+			return len(taken), nil
 		case lost(err):
 			if err := g.s.settle(ctx); err != nil {
 				return 0, err
@@ -110,9 +115,47 @@ func (g *Group) Evict(ctx context.Context, id string) (partitions int, err error
 	}
 }
 
-// planEviction fences with the version of ids, which every Join raises, and with those of the offsets, which every claim
-// does: what is removed is what was read.
-func (g *Group) planEviction(ctx context.Context, id string) ([]any, error) {
+// eviction is what is to be done to evict a member. The fence is the version of ids, which every Join raises, and those of
+// the offsets, which every claim does: what is removed is what was read.
+type eviction struct {
+	fence, member any // operations
+	owned         []evictedPartition
+}
+
+type evictedPartition struct {
+	path string
+	ops  []any
+}
+
+// run takes as few steps as it can; the registration goes with the last. Each holds only while nobody has joined and the
+// partitions of it are as they were read.
+func (e *eviction) run(ctx context.Context, s *Session) error {
+	for rest := e.owned; ; {
+		if err := ctx.Err(); err != nil {
+			return context.Cause(ctx)
+		}
+		ops := []any{e.fence}
+		size, n := opsSize(ops)+opSize(e.member), 0
+		for ; n < len(rest); n++ {
+			for _, op := range rest[n].ops {
+				size += opSize(op)
+			}
+			if size > maxMulti {
+				break
+			}
+			ops = append(ops, rest[n].ops...)
+		}
+		rest = rest[n:]
+		if len(rest) == 0 {
+			ops = append(ops, e.member)
+		}
+		if _, _, err := s.multi(ops); err != nil || len(rest) == 0 {
+			return err
+		}
+	}
+}
+
+func (g *Group) planEviction(ctx context.Context, id string) (*eviction, error) {
 	_, fence, found, err := g.s.find(ctx, g.ids())
 	if err != nil {
 		return nil, err
@@ -126,31 +169,44 @@ func (g *Group) planEviction(ctx context.Context, id string) ([]any, error) {
 	if !found {
 		return nil, fmt.Errorf("group %q: member %q: %w", g.name, id, ErrNoMember)
 	}
-	ops := []any{g.s.opCheck(g.ids(), fence.Version), g.s.opDelete(g.member(id), anyVersion)}
+	e := &eviction{fence: g.s.opCheck(g.ids(), fence.Version), member: g.s.opDelete(g.member(id), anyVersion)}
 	if member.EphemeralOwner == 0 {
-		return ops, nil // made by hand: what it owns cannot be told
+		return e, nil // made by hand: what it owns cannot be told
 	}
 	topics, err := g.OwnedTopics(ctx)
 	if err != nil {
 		return nil, err
 	}
 	for _, topic := range topics {
-		held, err := g.Holders(ctx, topic)
-		if err != nil {
+		if err := g.planTopic(ctx, e, topic, member.EphemeralOwner); err != nil {
 			return nil, err
 		}
-		for partition, h := range held {
-			if h.Session != member.EphemeralOwner {
-				continue
-			}
-			bump, err := g.planBump(ctx, g.offset(topic, partition))
-			if err != nil {
-				return nil, err
-			}
-			ops = append(ops, bump, g.s.opDelete(g.owner(topic, partition), anyVersion))
+	}
+	return e, nil
+}
+
+// planTopic adds the partitions of a topic that a session owns.
+func (g *Group) planTopic(ctx context.Context, e *eviction, topic string, session int64) error {
+	held, err := g.Holders(ctx, topic)
+	if err != nil {
+		return err
+	}
+	var numbers []int32
+	for partition, h := range held {
+		if h.Session == session {
+			numbers = append(numbers, partition)
 		}
 	}
-	return ops, nil
+	slices.Sort(numbers)
+	owned := make([]evictedPartition, len(numbers))
+	err = g.s.each(len(numbers), func(i int) error {
+		bump, err := g.planBump(ctx, g.offset(topic, numbers[i]))
+		path := g.owner(topic, numbers[i])
+		owned[i] = evictedPartition{path, []any{bump, g.s.opDelete(path, anyVersion)}}
+		return err
+	})
+	e.owned = append(e.owned, owned...)
+	return err
 }
 
 // planBump changes the version of an offset, and nothing else.

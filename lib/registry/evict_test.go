@@ -1,8 +1,10 @@
 package registry_test
 
 import (
+	"context"
 	"errors"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -56,6 +58,91 @@ func TestEviction(t *testing.T) {
 		// It may come back.
 		must(t, stuck.Join(ctx, stuck.lease, stuck.a, registry.Member{ID: "stuck", Pattern: registry.Static}))
 	})
+}
+
+// What is too much for one request goes in several, of which the last takes the registration.
+func TestEvictionOfManyPartitions(t *testing.T) {
+	all(t, func(t *testing.T, target target) {
+		const partitions = 300
+		name := strings.Repeat("g", 1000) // makes long paths: two steps
+		ctx, made := background(t), topic(t, target.planted(t), "T", 1, partitions)
+		stuck, other := join(t, target, name, "stuck"), join(t, target, name, "other")
+		owned, errs := make([]*registry.Owned, partitions), make([]error, partitions)
+		var claims sync.WaitGroup
+		for from := range 20 {
+			claims.Go(func() {
+				for i := from; i < partitions; i += 20 {
+					owned[i], errs[i] = stuck.claim(ctx, made, int32(i), nil)
+				}
+			})
+		}
+		claims.Wait()
+		must(t, errors.Join(errs...))
+		if n, err := other.Evict(ctx, "stuck"); n != partitions || err != nil {
+			t.Fatalf("evicted with %d partitions, %v", n, err)
+		}
+		if held := get[map[int32]registry.Holder](t)(other.Holders(ctx, "T")); len(held) != 0 {
+			t.Errorf("%d partitions are held still", len(held))
+		}
+		if members := get[[]registry.Member](t)(other.Members(ctx, nil)); len(members) != 1 {
+			t.Errorf("members: %+v", members)
+		}
+		for _, i := range []int{0, partitions / 2, partitions - 1} {
+			if err := stuck.commit(t, owned[i], 500); !errors.Is(err, registry.ErrNotOwner) {
+				t.Errorf("partition %d: commit of the evicted member: %v", i, err)
+			}
+			get[*registry.Owned](t)(other.claim(ctx, made, int32(i), nil))
+		}
+	})
+}
+
+// A tool that ends between two of the steps leaves a member that can be evicted still, and what it has lost is free.
+func TestEvictionEndedHalfWay(t *testing.T) {
+	const partitions = 600 // three steps
+	for step := 1; step <= 3; step++ {
+		for _, fault := range []zkfake.Fault{zkfake.Lose, zkfake.LoseReply} {
+			target := twin(zkfake.New())
+			name := strings.Repeat("g", 1000)
+			ctx, made := background(t), topic(t, target.planted(t), "T", 1, partitions)
+			stuck, tool, second := join(t, target, name, "stuck"), target.client(t), target.client(t)
+			owned := make([]*registry.Owned, partitions)
+			for i := range owned {
+				owned[i] = get[*registry.Owned](t)(stuck.claim(ctx, made, int32(i), nil))
+			}
+			ended, end := context.WithCancel(ctx)
+			steps := 0
+			tool.fake.SetFaults(func(c zkfake.Call) zkfake.Fault {
+				if c.Op != "multi" {
+					return zkfake.None
+				}
+				if steps++; steps == step {
+					end()
+					return fault
+				}
+				return zkfake.None
+			})
+			g := get[*registry.Group](t)(tool.Group(name))
+			_, err := g.Evict(ended, "stuck")
+			if finished := step == 3 && fault == zkfake.LoseReply; steps != step || err == nil && !finished {
+				t.Fatalf("step %d: ended after %d steps: %v", step, steps, err)
+			}
+			g = get[*registry.Group](t)(second.Group(name))
+			left := len(get[map[int32]registry.Holder](t)(g.Holders(ctx, "T")))
+			members := len(get[[]registry.Member](t)(g.Members(ctx, nil)))
+			if (members == 0) != (left == 0) || step > 1 && left == partitions {
+				t.Errorf("step %d: %d members with %d partitions", step, members, left)
+			}
+			n, err := g.Evict(ctx, "stuck")
+			if members > 0 && (n != left || err != nil) || members == 0 && !errors.Is(err, registry.ErrNoMember) {
+				t.Errorf("step %d: evicted with %d of %d partitions, %v", step, n, left, err)
+			}
+			for _, o := range owned {
+				if err := stuck.commit(t, o, 5); !errors.Is(err, registry.ErrNotOwner) {
+					t.Fatalf("step %d: commit of the evicted member: %v", step, err)
+				}
+			}
+		}
+	}
 }
 
 // Whatever happens to the connection, a member that was there is gone once, with all that it owned.
