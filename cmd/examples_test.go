@@ -82,6 +82,7 @@ cp -r live backup; cp -r live/clicks-0 .; cd clicks-0; cp *0.log ..; cp *0.log 0
 			"rm -rf /var/lib/logd":  {why: "logd has to be down; script restore_directory.txtar does it"},
 			"cp -a backup/clicks-0": {why: "as above"},
 			"rm -f /var/lib/logd":   {why: "as above"},
+			"chown -R":              {why: "as above"},
 		},
 	},
 	"logsegment.5": {},
