@@ -148,19 +148,17 @@ func (c *conn) read() error {
 	if err := c.nc.SetReadDeadline(time.Time{}); err != nil {
 		return err
 	}
-	for {
+	for c.out.waitRoom(c.s.opts.MaxOutstanding) { // before the next frame takes memory that others may wait for
 		if err := c.readFrame(8, MaxFrame); err != nil {
 			return err
 		}
-		err := net.ErrClosed
-		if c.out.waitRoom(c.s.opts.MaxOutstanding) {
-			err = c.execute()
-		}
+		err := c.execute()
 		c.releaseFrame()
 		if err != nil {
 			return err
 		}
 	}
+	return net.ErrClosed
 }
 
 // write sends what the outbox lets out. A client that takes nothing for as long as the longest session is given up.

@@ -22,16 +22,7 @@ func TestConnectionLimit(t *testing.T) {
 	}
 	defer fourth.nc.Close()
 	fourth.wantClosed(t)
-	inside := func() *raw {
-		nc, err := s.Dial()
-		if err != nil {
-			t.Fatal(err)
-		}
-		nc.SetDeadline(time.Now().Add(rawPatience))
-		t.Cleanup(func() { nc.Close() })
-		return &raw{nc: nc}
-	}
-	if r := inside(); r.connect(0, 1000, 0, make([]byte, 16)) != nil || r.session == 0 {
+	if r := dialInside(t, s); r.connect(0, 1000, 0, make([]byte, 16)) != nil || r.session == 0 {
 		t.Error("the process itself is not let in")
 	}
 	conns[0].nc.Close() // the session stays: a place for a connection, but not for a fifth session
@@ -184,5 +175,23 @@ func TestAccessListLimits(t *testing.T) {
 	r = newRaw(t, s.Addr().String())
 	if reply := r.call(t, opAuth, auth("digest", strings.Repeat("x", 2000))); reply.Err != -115 {
 		t.Errorf("long secret: error %d", reply.Err)
+	}
+}
+
+// A multi that fails leaves nothing behind, be it that no other write comes for long.
+func TestFailedMultisLeaveNothing(t *testing.T) {
+	s := start(t, Options{})
+	r := newRaw(t, s.Addr().String())
+	r.create(t, "/there", nil, 0)
+	for i := range 100 {
+		path := fmt.Sprintf("/failed%d", i)
+		body := enc{}.op(opCreate, createBody(path, nil, 1)).op(opSetData, enc{}.str("/there").buf([]byte("x")).int(-1)).
+			op(opDelete, enc{}.str(path).int(-1)).op(opCheck, enc{}.str("/none").int(-1)).end()
+		r.must(t, opMulti, body)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if n := len(s.tree.dirty); n != 0 {
+		t.Errorf("%d paths are marked as changed", n)
 	}
 }

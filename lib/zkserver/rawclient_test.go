@@ -126,6 +126,18 @@ func dialRaw(addr string) (*raw, error) {
 	return &raw{nc: nc}, nil
 }
 
+// dialInside connects within the process: what is written has been read when the call returns, but for a buffer of 4 kB.
+func dialInside(t testing.TB, s *Server) *raw {
+	t.Helper()
+	nc, err := s.Dial()
+	if err != nil {
+		t.Fatal(err)
+	}
+	nc.SetDeadline(time.Now().Add(rawPatience))
+	t.Cleanup(func() { nc.Close() })
+	return &raw{nc: nc}
+}
+
 func connectBody(lastZxid int64, timeout int32, session int64, password []byte) enc {
 	return enc{}.int(0).long(lastZxid).int(timeout).long(session).buf(password)
 }

@@ -221,7 +221,18 @@ func (t *tree) take(path string) *node {
 	return n
 }
 
-func (t *tree) mark(path string, what uint8) { t.dirty[path] |= what }
+func (t *tree) mark(path string, what uint8) {
+	before := t.dirty[path]
+	if before|what == before {
+		return
+	}
+	t.dirty[path] = before | what
+	t.revert(func() { // marks of what was taken back would be gathered until something is committed
+		if t.dirty[path] = before; before == 0 {
+			delete(t.dirty, path)
+		}
+	})
+}
 
 // descendants counts all nodes below path and returns the last change among their parents.
 func (t *tree) descendants(path string) (count int, changed int64) {
