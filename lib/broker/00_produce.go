@@ -15,8 +15,10 @@ import (
 )
 
 const (
-	// maxDecompressed bounds what one batch may hold when it is unpacked for checking.
-	maxDecompressed = 128 << 20
+	// maxDecompressed bounds what one batch may hold when it is unpacked for checking, usualDecompressed what several may
+	// at the same time.
+	maxDecompressed   = 128 << 20
+	usualDecompressed = 8 << 20
 	// shortestProduceTimeout: a busy disk takes that long for a flush, so a smaller timeout of a request counts as this.
 	shortestProduceTimeout = time.Second
 	// zstdVersion is the first Produce that may carry zstd (KIP-110).
@@ -137,12 +139,21 @@ func (b *Broker) largestBatch(topic string) int32 {
 	return b.options.MaxMessageBytes
 }
 
-// check validates a batch of at most largest bytes. As that may need maxDecompressed bytes, and a processor, there are no more at the same time
-// than there are processors.
+// check validates a batch of at most largest bytes. It takes a processor, and memory for what is in the batch: nobody can
+// know how much before it is unpacked. So each processor has a place for a batch that holds no more than is usual, and
+// one that turns out to hold more is checked again where there is room for one at a time.
 func (b *Broker) check(batch []byte, largest int32) (record.Header, error) {
-	b.checking <- struct{}{}
-	defer func() { <-b.checking }()
-	return record.Validate(batch, record.Limits{MaxBytes: largest, MaxDecompressed: maxDecompressed})
+	header, err := checkIn(b.checking, batch, record.Limits{MaxBytes: largest, MaxDecompressed: usualDecompressed})
+	if errors.Is(err, record.ErrTooLarge) && len(batch) <= int(largest) {
+		header, err = checkIn(b.checkingLarge, batch, record.Limits{MaxBytes: largest, MaxDecompressed: maxDecompressed})
+	}
+	return header, err
+}
+
+func checkIn(places chan struct{}, batch []byte, limits record.Limits) (record.Header, error) {
+	places <- struct{}{}
+	defer func() { <-places }()
+	return record.Validate(batch, limits)
 }
 
 // refuse puts an error into the answer for a partition.

@@ -31,8 +31,9 @@ type Broker struct {
 	memory     *budget
 	buffers    bufferPool
 	complaints complaints
-	checking   chan struct{} // a place for each batch being checked
-	send       sendFunc      // replaced by tests
+	send       sendFunc // replaced by tests
+
+	checking, checkingLarge chan struct{} // places for batches being checked
 
 	maxNewPartitions int32 // maxNewPartitions, but for tests
 
@@ -67,9 +68,9 @@ func New(options Options) (*Broker, error) {
 		apis:       newAPITable(standardAPIs()),
 		memory:     newBudget(options.MemoryLimit),
 		complaints: complaints{logger: options.Logger, allowed: complaintBurst, since: time.Now()},
-		checking:   make(chan struct{}, runtime.GOMAXPROCS(0)),
 		send:       sendFile,
 
+		checking: make(chan struct{}, runtime.GOMAXPROCS(0)), checkingLarge: make(chan struct{}, 1),
 		maxNewPartitions: maxNewPartitions,
 		conns:            make(map[*conn]struct{}),
 	}

@@ -24,6 +24,8 @@
 // ever drain. While others wait, a client that does not fill the memory that it has been given loses it, and its
 // connection. Record data on its way out is not kept at all: it goes from the file to the socket.
 //
+// Beside that account, compressed batches are unpacked to be checked: 8 MiB for each processor, and 128 MiB once.
+//
 // # A frame
 //
 //	 0       4     6         8               12

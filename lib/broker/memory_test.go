@@ -2,7 +2,10 @@ package broker
 
 import (
 	"context"
+	"errors"
 	"testing"
+
+	"logkit/lib/record"
 )
 
 func TestClassOf(t *testing.T) {
@@ -99,4 +102,40 @@ func waiting(b *budget) int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.waiters.Len()
+}
+
+// TestCheckingIsBounded: a batch that holds much more than usual is checked, but two of them not at the same time; they
+// are in nobody else's way.
+func TestCheckingIsBounded(t *testing.T) {
+	s := serve(t, setup{})
+	usual := batch(t, record.Zstd, "a value")
+	large := batch(t, record.Zstd, string(make([]byte, usualDecompressed+1)))
+	for _, b := range [][]byte{usual, large} {
+		if _, err := s.check(b, DefaultMaxMessageBytes); err != nil {
+			t.Error(err)
+		}
+	}
+	s.checkingLarge <- struct{}{} // somebody is at it
+	waiting := make(chan error)
+	go func() {
+		_, err := s.check(large, DefaultMaxMessageBytes)
+		waiting <- err
+	}()
+	for range 2 * cap(s.checking) {
+		if _, err := s.check(usual, DefaultMaxMessageBytes); err != nil {
+			t.Error(err)
+		}
+	}
+	select {
+	case err := <-waiting:
+		t.Errorf("two at the same time: %v", err)
+	default:
+	}
+	<-s.checkingLarge
+	if err := <-waiting; err != nil {
+		t.Error(err)
+	}
+	if _, err := s.check(batch(t, record.Zstd, string(make([]byte, maxDecompressed+1))), DefaultMaxMessageBytes); !errors.Is(err, record.ErrTooLarge) {
+		t.Errorf("more than is allowed: %v", err)
+	}
 }
