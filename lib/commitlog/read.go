@@ -29,19 +29,28 @@ func (s *Slice) Release() {
 // Read finds the batches from the one that holds id, or follows it, up to maxBytes bytes and the high watermark, whole
 // batches only, but at least one; a slice ends with its segment. At the high watermark, and from there to the end, it
 // is empty. Release the slice after use. An *OutOfRangeError comes with a slice that has the Positions.
-func (l *Log) Read(id, maxBytes int64) (Slice, error) {
+func (l *Log) Read(id, maxBytes int64) (s Slice, err error) {
+	err = l.look(func(v *view) (err error) {
+		s, err = l.read(v, id, maxBytes)
+		return err
+	})
+	return s, err
+}
+
+// look calls find with the present view, and once more with the next one as long as a file goes away under it by
+// retention. When it has gone with the whole log, that is the error.
+func (l *Log) look(find func(v *view) error) error {
 	for {
 		v := l.view.Load()
-		s, err := l.read(v, id, maxBytes)
+		err := find(v)
 		if !errors.Is(err, fs.ErrNotExist) {
-			return s, err
+			return err
 		}
-		// The file went away under the look-up: by retention, and then there is another view, or with the log.
 		if l.view.Load() == v {
 			if failure := l.Err(); failure != nil {
 				err = failure
 			}
-			return s, err
+			return err
 		}
 	}
 }
@@ -99,19 +108,12 @@ func (v *view) limit(i int) (int64, error) {
 // Size returns how many bytes all that is appended takes on disk, flushed or not, without the indexes, and in how many
 // segments. ErrDeleted: the log has been.
 func (l *Log) Size() (bytes int64, segments int, err error) {
-	for {
-		v := l.view.Load()
-		bytes, err := sizeOf(v.segments)
-		if err == nil || !errors.Is(err, fs.ErrNotExist) {
-			return bytes, len(v.segments), err
-		}
-		if l.view.Load() == v {
-			if failure := l.Err(); failure != nil {
-				err = failure
-			}
-			return 0, 0, err
-		}
-	}
+	err = l.look(func(v *view) (err error) {
+		segments = len(v.segments)
+		bytes, err = sizeOf(v.segments)
+		return err
+	})
+	return bytes, segments, err
 }
 
 func sizeOf(segments []*segment.Segment) (bytes int64, err error) {

@@ -58,7 +58,7 @@ func TestTimeBelow(t *testing.T) {
 	}
 	x := NewTimes(0, bytes.NewReader(data), int64(len(data)))
 	for timestamp, want := range map[int64]int64{50: -1, 100: -1, 101: 7, 200: 7, 201: 19, 1000: 40} {
-		e, ok, err := x.Below(timestamp)
+		e, ok, err := x.Below(timestamp, math.MaxInt64)
 		if err != nil || ok != (want >= 0) || ok && e.Last != want {
 			t.Errorf("Below(%d) = %v, %v, %v; want id %d", timestamp, e, ok, err, want)
 		}

@@ -60,10 +60,11 @@ func decodeTime(base int64, b []byte) TimeEntry {
 	}
 }
 
-// Below finds the last entry with a timestamp below the one given. No record up to and including its Last is as late
-// as timestamp, so the search for the first such record begins behind it. ok is false when there is none.
-func (x Times) Below(timestamp int64) (e TimeEntry, ok bool, err error) {
-	return floor(x.entries, TimeEntrySize, x.at, func(e TimeEntry) bool { return e.Timestamp < timestamp })
+// Below finds the last entry with a timestamp below the one given, of those for ids up to last. No record up to and
+// including its Last is as late as timestamp, so the search for the first such record begins behind it. ok is false when
+// there is none.
+func (x Times) Below(timestamp, last int64) (e TimeEntry, ok bool, err error) {
+	return floor(x.entries, TimeEntrySize, x.at, func(e TimeEntry) bool { return e.Timestamp < timestamp && e.Last <= last })
 }
 
 // CheckTimes tells whether data can be the time index of a segment whose ids are in [base, end): whole entries, rising

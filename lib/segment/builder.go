@@ -28,9 +28,8 @@ func newIndexBuilder(env *Env, base int64, e *entries) *indexBuilder {
 		return b
 	}
 	b.offsets, b.times = e.offsets, e.times
-	if n := len(b.times); n >= index.TimeEntrySize {
-		last, ok, err := index.NewTimes(base, bytes.NewReader(b.times), int64(n)).Below(math.MaxInt64)
-		if ok && err == nil {
+	if x := index.NewTimes(base, bytes.NewReader(b.times), int64(len(b.times))); x.Len() > 0 {
+		if last, err := x.At(x.Len() - 1); err == nil {
 			b.latest, b.indexed = last, last.Timestamp
 		}
 	}

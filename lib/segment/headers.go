@@ -17,12 +17,11 @@ func (s *Segment) Headers(from, limit int64, visit func(record.Header)) error {
 		return err
 	}
 	defer h.Release()
-	pos, err := s.floor(h, from, limit)
+	w, err := s.walkFrom(h, from, limit)
 	if err != nil {
 		return err
 	}
-	w := newWalker(s.LogPath(), h, pos, limit, s.base)
-	w.buf = make([]byte, 0, max(min(limit-pos, headersBuffer), 0))
+	w.buf = make([]byte, 0, max(min(limit-w.pos, headersBuffer), 0))
 	for {
 		b, err := walkTo(w, func(header record.Header) bool { return header.BaseOffset >= from })
 		if err == io.EOF {

@@ -24,11 +24,10 @@ func (s *Segment) Locate(id, limit int64) (Batch, error) {
 		return Batch{}, err
 	}
 	defer h.Release()
-	pos, err := s.floor(h, id, limit)
+	w, err := s.walkFrom(h, id, limit)
 	if err != nil {
 		return Batch{}, err
 	}
-	w := newWalker(s.LogPath(), h, pos, limit, s.base)
 	defer w.free()
 	return walkTo(w, func(header record.Header) bool { return header.LastOffset() >= id })
 }
@@ -51,49 +50,71 @@ func walkTo(w *walker, wanted func(record.Header) bool) (Batch, error) {
 	}
 }
 
-// floor returns where the look for id begins: the batch of the index entry at or before it, or the start. An entry that
-// the log does not bear out makes the index be built again.
-func (s *Segment) floor(log io.ReaderAt, id, limit int64) (int64, error) {
+// walkFrom returns a walker that begins where the look for id does: at the batch of the index entry at or before it, or at
+// the start. An entry that the log does not bear out makes the index be built again. Free the walker after use.
+func (s *Segment) walkFrom(log *Handle, id, limit int64) (*walker, error) {
 	for retried := false; ; retried = true {
 		writing := s.written.Load() != nil
 		x, release, err := s.offsets()
 		if err != nil {
-			return 0, err
+			return nil, err
 		}
-		e, ok, err := x.Floor(id)
-		if ok && writing && e.Position >= limit {
-			e, ok, err = x.FloorPosition(limit - 1) // its batch is not visible yet
-		}
+		e, ok, err := visibleFloor(x, log, id, limit)
 		release()
 		if err == nil && !ok {
-			return 0, nil
+			return newWalker(s.LogPath(), log, 0, limit, s.base), nil
 		}
 		if err == nil {
-			err = s.confirm(log, e, limit)
+			w := newWalker(s.LogPath(), log, e.Position, limit, s.base)
+			if err = w.confirm(e); err == nil {
+				return w, nil
+			}
+			w.free()
 		}
-		if err == nil {
-			return e.Position, nil
+		if !isUntrue(err) { // the index may be right, and lead past what the disk cannot read
+			return nil, err
 		}
-		if retried || writing {
-			return 0, nil // damage in the log itself: walk it from the start
+		if retried || writing { // damage in the log itself: walk it from the start
+			return newWalker(s.LogPath(), log, 0, limit, s.base), nil
 		}
 		if err := s.rebuildIndexes(err); err != nil {
-			return 0, err
+			return nil, err
 		}
 	}
 }
 
-// confirm holds an index entry against the log.
-func (s *Segment) confirm(log io.ReaderAt, e index.OffsetEntry, limit int64) error {
-	if e.Position >= limit {
-		return fmt.Errorf("entry for id %d points at position %d of %d", e.Last, e.Position, limit)
+// visibleFloor is the index entry at or before id whose batch is in the first limit bytes of the log.
+func visibleFloor(x index.Offsets, log *Handle, id, limit int64) (e index.OffsetEntry, ok bool, err error) {
+	if e, ok, err = x.Floor(id); !ok || err != nil || e.Position < limit {
+		return e, ok, err
 	}
-	w := newWalker(s.LogPath(), log, e.Position, limit, s.base)
-	defer w.free()
+	// Its batch is not to be seen yet, or the log ends before it.
+	if size, err := log.Size(); err != nil || e.Position >= size {
+		return e, true, err
+	}
+	return x.FloorPosition(limit - 1)
+}
+
+// errUntrue: an index entry says of the log what is not so.
+var errUntrue = errors.New("index entry is wrong")
+
+// isUntrue tells an error that speaks against an index from one of reading. An index that is shorter than it was is one.
+func isUntrue(err error) bool {
+	var corrupt *CorruptError
+	return errors.Is(err, errUntrue) || errors.As(err, &corrupt) || errors.Is(err, io.EOF)
+}
+
+// confirm holds an index entry against the log. The walker stands at its position, and stays there.
+func (w *walker) confirm(e index.OffsetEntry) error {
+	if e.Position >= w.end {
+		return fmt.Errorf("%w: id %d at position %d of %d", errUntrue, e.Last, e.Position, w.end)
+	}
+	pos, next := w.pos, w.next
 	h, _, err := w.step()
 	if err == nil && h.LastOffset() != e.Last {
-		err = fmt.Errorf("entry for id %d points at position %d, where a batch ends with %d", e.Last, e.Position, h.LastOffset())
+		err = fmt.Errorf("%w: id %d at position %d, where a batch ends with %d", errUntrue, e.Last, e.Position, h.LastOffset())
 	}
+	w.pos, w.next, w.last = pos, next, -1
 	return err
 }
 
@@ -143,11 +164,10 @@ func (s *Segment) LastBatch(limit int64) (Batch, error) {
 		return Batch{}, err
 	}
 	defer h.Release()
-	pos, err := s.floor(h, math.MaxInt64, limit)
+	w, err := s.walkFrom(h, math.MaxInt64, limit)
 	if err != nil {
 		return Batch{}, err
 	}
-	w := newWalker(s.LogPath(), h, pos, limit, s.base)
 	defer w.free()
 	last := Batch{Pos: -1}
 	_, err = walkTo(w, func(header record.Header) bool {

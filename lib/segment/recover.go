@@ -190,7 +190,9 @@ func (w *Writer) knownEntries(recoveryPoint, size int64) (*entries, int64) {
 	if n == 0 {
 		return nil, 0
 	}
-	if err := w.confirm(w.file, last, size); err != nil {
+	k := newWalker(w.LogPath(), w.file, last.Position, size, w.base)
+	defer k.free()
+	if err := k.confirm(last); err != nil {
 		w.distrust(IndexSuffix, err)
 		return nil, 0
 	}

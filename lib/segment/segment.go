@@ -134,8 +134,8 @@ func (s *Segment) index(suffix string, in func(*entries) []byte) (source io.Read
 	}
 }
 
-// rebuildIndexes makes both indexes from the log, in their files, or in memory when the disk does not take them. It is
-// for a segment that is not being written: a writer has its own.
+// rebuildIndexes makes both indexes from the log, in their files, or in memory when the disk does not take them. When the
+// log cannot be read they stay as they are. It is for a segment that is not being written: a writer has its own.
 func (s *Segment) rebuildIndexes(reason error) error {
 	s.rebuild.Lock()
 	defer s.rebuild.Unlock()
@@ -156,15 +156,16 @@ func (s *Segment) rebuildIndexes(reason error) error {
 		header, pos, err := w.step()
 		var corrupt *CorruptError
 		if errors.As(err, &corrupt) {
-			if ok, err := w.resync(); err != nil {
+			if _, err := w.resync(); err != nil {
 				return err
-			} else if !ok {
-				break
 			}
 			continue
 		}
-		if err != nil {
-			break // io.EOF; a read error shows when the batch itself is read
+		if err == io.EOF {
+			break
+		}
+		if err != nil { // an index that ends here would hide what is behind
+			return err
 		}
 		b.add(header, pos)
 	}
@@ -174,16 +175,21 @@ func (s *Segment) rebuildIndexes(reason error) error {
 		s.env.Logger.Error("index stays in memory", "segment", s.LogPath(), "reason", err)
 		s.written.Store(b.entries())
 	}
+	if _, err := s.Size(); isMissing(err) {
+		s.Remove() // retention has deleted the segment meanwhile, and the indexes before they were written once more
+		return err
+	}
 	s.env.Logger.Warn("index built again from the log", "segment", s.LogPath(), "reason", reason, "bytes", size, "took", time.Since(began))
 	return nil
 }
 
-// saveIndexes replaces both index files, durably.
+// saveIndexes replaces both index files, durably. The time index goes first: one that is ahead of the offset index can be
+// cut to what that knows of, but one that is behind would pass for complete, see knownTimes.
 func (s *Segment) saveIndexes(e *entries) error {
 	for _, index := range []struct {
 		suffix string
 		data   []byte
-	}{{IndexSuffix, e.offsets}, {TimeIndexSuffix, e.times}} {
+	}{{TimeIndexSuffix, e.times}, {IndexSuffix, e.offsets}} {
 		if err := vfs.WriteFileAtomic(s.env.FS, s.path+index.suffix, index.data); err != nil {
 			return fmt.Errorf("index of %s: %w", s.LogPath(), err)
 		}

@@ -191,7 +191,7 @@ func TestLocateTime(t *testing.T) {
 						latest = h
 					}
 				}
-				if b, err := w.LocateLatest(size); err != nil || b.Header != latest {
+				if b, err := w.LocateLatest(0, size); err != nil || b.Header != latest {
 					t.Errorf("latest: batch %d, %v; want %d", b.Header.BaseOffset, err, latest.BaseOffset)
 				}
 				for ts := int64(995); ts < 1130; ts++ {
