@@ -1,22 +1,52 @@
 # Completions of logd for bash, written from its flags by 'make docs'.
 
+_logd_files()
+{
+    if [[ $cur == "$replaced" ]]; then
+        compopt -o "$1"
+    else
+        compopt -o filenames
+        mapfile -t COMPREPLY < <(compgen "$2" -- "$cur")
+    fi
+}
+
 _logd()
 {
     local -a words=()
-    local word option= ended= command=
-    local -i i operands=0
+    local -r replaced=$2 # what readline puts an answer in the place of
+    local line=$COMP_LINE rest word glued redirected= option= ended= command= prefix= cur full
+    local -r valued='^(--data-dir|--listen|--advertise|--id|--addr-file|--zookeeper|--zookeeper-listen|--zookeeper-session|--partitions|--auto-create|--segment-bytes|--segment-age|--flush-messages|--flush-interval|--retention|--retention-bytes|--retention-check|--max-message-bytes|--max-connections|--max-request-bytes|--memory-limit|--log-level|--config)$' attached='^$'
+    local -i i operands=0 beyond
     COMPREPLY=()
 
-    # Readline takes --name=value and HOST:PORT apart; put together what has no blank between.
+    # Readline takes a word apart at = : @ as well, and the cursor may stand in one. Put together what has no blank between,
+    # up to the cursor, and leave out where input and output go.
     for ((i = 0; i <= COMP_CWORD; i++)); do
         word=${COMP_WORDS[i]}
-        if ((i > 0)) && [[ $word == [:=]* || ${words[-1]} == *[:=] ]] && [[ $COMP_LINE == *"${words[-1]}$word"* ]]; then
+        rest=${line#"${line%%[![:space:]]*}"}
+        glued=
+        [[ $i -gt 0 && $word && $rest == "$line" ]] && glued=1
+        line=${rest#"$word"}
+        beyond=$((${#COMP_LINE} - ${#line} - COMP_POINT))
+        ((i == COMP_CWORD && beyond > 0 && beyond <= ${#word})) && word=${word:0:${#word}-beyond}
+        if [[ $word == [\<\>]* ]]; then
+            [[ $glued && ! $redirected && ${words[-1]} =~ ^[0-9]+$ ]] && unset 'words[-1]'
+            redirected=begins
+        elif [[ $redirected == begins ]]; then
+            redirected=ends
+        elif [[ $glued && ! $redirected ]]; then
             words[-1]+=$word
-        else
+        elif [[ ! $glued ]]; then
+            redirected=
             words+=("$word")
         fi
     done
-    local cur=${words[-1]}
+    if [[ $redirected ]]; then
+        compopt -o default
+        return
+    fi
+    full=${words[-1]}
+    cur=$full
 
     for ((i = 1; i < ${#words[@]} - 1; i++)); do
         word=${words[i]}
@@ -24,7 +54,7 @@ _logd()
             ((operands++ == 0)) && command=$word
         elif [[ $word == -- ]]; then
             ended=1
-        elif [[ $word =~ ^(--data-dir|--listen|--advertise|--id|--addr-file|--zookeeper|--zookeeper-listen|--zookeeper-session|--partitions|--auto-create|--segment-bytes|--segment-age|--flush-messages|--flush-interval|--retention|--retention-bytes|--retention-check|--max-message-bytes|--max-connections|--max-request-bytes|--memory-limit|--log-level|--config)$ ]]; then
+        elif [[ $word =~ $valued ]]; then
             option=$word
             [[ $option == --* ]] || option=-${option: -1}
             i+=1
@@ -35,17 +65,20 @@ _logd()
         if [[ ! $ended && $cur == --*=* ]]; then
             option=${cur%%=*}
             cur=${cur#*=}
+            prefix=$option=
+        elif [[ ! $ended && $cur =~ $attached ]]; then
+            option=-${BASH_REMATCH[2]}
+            cur=${BASH_REMATCH[3]}
+            prefix=${BASH_REMATCH[1]}
         fi
     fi
 
     case $option in
         --data-dir)
-            compopt -o filenames 2>/dev/null
-            mapfile -t COMPREPLY < <(compgen -d -- "$cur")
+            _logd_files dirnames -d
             ;;
         --addr-file)
-            compopt -o filenames 2>/dev/null
-            mapfile -t COMPREPLY < <(compgen -f -- "$cur")
+            _logd_files default -f
             ;;
         --auto-create)
             mapfile -t COMPREPLY < <(compgen -W 'true false' -- "$cur")
@@ -54,8 +87,7 @@ _logd()
             mapfile -t COMPREPLY < <(compgen -W 'debug info warn error' -- "$cur")
             ;;
         --config)
-            compopt -o filenames 2>/dev/null
-            mapfile -t COMPREPLY < <(compgen -f -- "$cur")
+            _logd_files default -f
             ;;
         ?*) ;;
         *)
@@ -67,8 +99,7 @@ _logd()
             ;;
     esac
 
-    # Readline replaces only what follows the last colon.
-    if [[ $cur == *:* && $COMP_WORDBREAKS == *:* ]]; then
-        COMPREPLY=("${COMPREPLY[@]#"${cur%"${cur##*:}"}"}")
-    fi
+    # Readline replaces only what follows the last = or colon.
+    COMPREPLY=("${COMPREPLY[@]/#/"$prefix"}")
+    COMPREPLY=("${COMPREPLY[@]#"${full%"$replaced"}"}")
 } && complete -F _logd logd

@@ -1,5 +1,33 @@
 # Completions of logd for fish, written from its flags by 'make docs'.
 
+function __logd_at
+    set -l words (commandline -opc)
+    set -l operands
+    while set -e words[1]; and set -q words[1]
+        if test "$words[1]" = --
+            set -a operands $words[2..]
+            break
+        else if not string match -q -- '-?*' "$words[1]"
+            set -a operands "$words[1]"
+        else if string match -qr -- '^(--data-dir|--listen|--advertise|--id|--addr-file|--zookeeper|--zookeeper-listen|--zookeeper-session|--partitions|--auto-create|--segment-bytes|--segment-age|--flush-messages|--flush-interval|--retention|--retention-bytes|--retention-check|--max-message-bytes|--max-connections|--max-request-bytes|--memory-limit|--log-level|--config)$' "$words[1]"
+            set -e words[1]
+        end
+    end
+    if test "$argv[1]" = -
+        not set -q operands[1]
+        return
+    end
+    test -z "$argv[1]" -o "$argv[1]" = "$operands[1]"
+    or return
+    set -q argv[2]
+    or return 0
+    if set -q argv[3]
+        test (count $operands) -ge $argv[2]
+    else
+        test (count $operands) -eq $argv[2]
+    end
+end
+
 complete -c logd -f
 complete -c logd -l data-dir -x -a '(__fish_complete_directories)' -d 'DIR that holds the logs; it is made, and locked'
 complete -c logd -l listen -x -d 'address to accept clients on, HOST:PORT; port 0 picks one'

@@ -2,37 +2,71 @@
 
 _logrebalance_topics()
 {
-    local name
+    local name names= IFS=$'\n'
+    local -r nameable='^[A-Za-z0-9._][A-Za-z0-9._:/@+,%=-]*$'
     while read -r name; do
-        [[ $name == "$cur"* && $name =~ ^[A-Za-z0-9._-]+$ ]] && COMPREPLY+=("$name")
-    done < <(command logtopic list --quiet --timeout 1s "${logtopic[@]}" 2>/dev/null </dev/null)
+        [[ $name =~ $nameable ]] && names+=$name$'\n'
+    done < <(command logtopic list --quiet --once --timeout 300ms "${logtopic[@]}" 2>/dev/null </dev/null)
+    mapfile -t COMPREPLY < <(compgen -W "$names" -- "$cur")
 }
 
 _logrebalance_groups()
 {
-    local name
+    local name names= IFS=$'\n'
+    local -r nameable='^[A-Za-z0-9._][A-Za-z0-9._:/@+,%=-]*$'
     while read -r name; do
-        [[ $name == "$cur"* && $name =~ ^[A-Za-z0-9._-]+$ ]] && COMPREPLY+=("$name")
-    done < <(command logrebalance list --quiet --timeout 1s "${logrebalance[@]}" 2>/dev/null </dev/null)
+        [[ $name =~ $nameable ]] && names+=$name$'\n'
+    done < <(command logrebalance list --quiet --once --timeout 300ms "${logrebalance[@]}" 2>/dev/null </dev/null)
+    mapfile -t COMPREPLY < <(compgen -W "$names" -- "$cur")
+}
+
+_logrebalance_files()
+{
+    if [[ $cur == "$replaced" ]]; then
+        compopt -o "$1"
+    else
+        compopt -o filenames
+        mapfile -t COMPREPLY < <(compgen "$2" -- "$cur")
+    fi
 }
 
 _logrebalance()
 {
     local -a words=() logtopic=() logrebalance=() # what they are asked with
-    local word option= ended= command=
-    local -i i operands=0
+    local -r replaced=$2 # what readline puts an answer in the place of
+    local line=$COMP_LINE rest word glued redirected= option= ended= command= prefix= cur full
+    local -r valued='^(--broker|--zookeeper|--timeout|--topic|--interval|--members|--strategy|--wait|--to|--shift|--from-file|--wait-empty|--undo-file|--warning|--critical|-[vqh]*[bwc])$' attached='^(-[vqh]*([bwc]))(.+)$'
+    local -i i operands=0 beyond
     COMPREPLY=()
 
-    # Readline takes --name=value and HOST:PORT apart; put together what has no blank between.
+    # Readline takes a word apart at = : @ as well, and the cursor may stand in one. Put together what has no blank between,
+    # up to the cursor, and leave out where input and output go.
     for ((i = 0; i <= COMP_CWORD; i++)); do
         word=${COMP_WORDS[i]}
-        if ((i > 0)) && [[ $word == [:=]* || ${words[-1]} == *[:=] ]] && [[ $COMP_LINE == *"${words[-1]}$word"* ]]; then
+        rest=${line#"${line%%[![:space:]]*}"}
+        glued=
+        [[ $i -gt 0 && $word && $rest == "$line" ]] && glued=1
+        line=${rest#"$word"}
+        beyond=$((${#COMP_LINE} - ${#line} - COMP_POINT))
+        ((i == COMP_CWORD && beyond > 0 && beyond <= ${#word})) && word=${word:0:${#word}-beyond}
+        if [[ $word == [\<\>]* ]]; then
+            [[ $glued && ! $redirected && ${words[-1]} =~ ^[0-9]+$ ]] && unset 'words[-1]'
+            redirected=begins
+        elif [[ $redirected == begins ]]; then
+            redirected=ends
+        elif [[ $glued && ! $redirected ]]; then
             words[-1]+=$word
-        else
+        elif [[ ! $glued ]]; then
+            redirected=
             words+=("$word")
         fi
     done
-    local cur=${words[-1]}
+    if [[ $redirected ]]; then
+        compopt -o default
+        return
+    fi
+    full=${words[-1]}
+    cur=$full
 
     for ((i = 1; i < ${#words[@]} - 1; i++)); do
         word=${words[i]}
@@ -40,17 +74,18 @@ _logrebalance()
             ((operands++ == 0)) && command=$word
         elif [[ $word == -- ]]; then
             ended=1
-        elif [[ $word =~ ^(--broker|--zookeeper|--timeout|--topic|--interval|--members|--strategy|--wait|--to|--shift|--from-file|--wait-empty|--undo-file|--warning|--critical|-[vqh]*[bwc])$ ]]; then
+        elif [[ $word =~ $valued ]]; then
             option=$word
             [[ $option == --* ]] || option=-${option: -1}
             i+=1
+            word=${words[i]//[\"\'\\]/}
             case $option in
                 --broker|-b)
-                    logtopic+=(--broker "${words[i]}")
-                    logrebalance+=(--broker "${words[i]}")
+                    logtopic+=("--broker=$word")
+                    logrebalance+=("--broker=$word")
                     ;;
                 --zookeeper)
-                    logrebalance+=(--zookeeper "${words[i]}")
+                    logrebalance+=("--zookeeper=$word")
                     ;;
             esac
         elif [[ $word == --broker=* ]]; then
@@ -58,6 +93,9 @@ _logrebalance()
             logrebalance+=("$word")
         elif [[ $word == --zookeeper=* ]]; then
             logrebalance+=("$word")
+        elif [[ $word =~ $attached && ${BASH_REMATCH[2]} == b ]]; then
+            logtopic+=("--broker=${BASH_REMATCH[3]}")
+            logrebalance+=("--broker=${BASH_REMATCH[3]}")
         fi
     done
     if ((i < ${#words[@]})); then
@@ -65,6 +103,11 @@ _logrebalance()
         if [[ ! $ended && $cur == --*=* ]]; then
             option=${cur%%=*}
             cur=${cur#*=}
+            prefix=$option=
+        elif [[ ! $ended && $cur =~ $attached ]]; then
+            option=-${BASH_REMATCH[2]}
+            cur=${BASH_REMATCH[3]}
+            prefix=${BASH_REMATCH[1]}
         fi
     fi
 
@@ -79,12 +122,10 @@ _logrebalance()
             mapfile -t COMPREPLY < <(compgen -W 'earliest latest' -- "$cur")
             ;;
         --from-file)
-            compopt -o filenames 2>/dev/null
-            mapfile -t COMPREPLY < <(compgen -f -- "$cur")
+            _logrebalance_files default -f
             ;;
         --undo-file)
-            compopt -o filenames 2>/dev/null
-            mapfile -t COMPREPLY < <(compgen -f -- "$cur")
+            _logrebalance_files default -f
             ;;
         ?*) ;;
         *)
@@ -183,8 +224,7 @@ _logrebalance()
                                 _logrebalance_groups
                                 ;;
                             2)
-                                compopt -o filenames 2>/dev/null
-                                mapfile -t COMPREPLY < <(compgen -f -- "$cur")
+                                _logrebalance_files default -f
                                 ;;
                         esac
                         ;;
@@ -217,8 +257,7 @@ _logrebalance()
             ;;
     esac
 
-    # Readline replaces only what follows the last colon.
-    if [[ $cur == *:* && $COMP_WORDBREAKS == *:* ]]; then
-        COMPREPLY=("${COMPREPLY[@]#"${cur%"${cur##*:}"}"}")
-    fi
+    # Readline replaces only what follows the last = or colon.
+    COMPREPLY=("${COMPREPLY[@]/#/"$prefix"}")
+    COMPREPLY=("${COMPREPLY[@]#"${full%"$replaced"}"}")
 } && complete -F _logrebalance logrebalance

@@ -1,7 +1,35 @@
 # Completions of logsegdump for fish, written from its flags by 'make docs'.
 
+function __logsegdump_at
+    set -l words (commandline -opc)
+    set -l operands
+    while set -e words[1]; and set -q words[1]
+        if test "$words[1]" = --
+            set -a operands $words[2..]
+            break
+        else if not string match -q -- '-?*' "$words[1]"
+            set -a operands "$words[1]"
+        else if string match -qr -- '^(--salvage|--offset|--time|--format|--key-delimiter|--delimiter|--max-batch|--max-decompressed|-[crx0vqh]*[oKd])$' "$words[1]"
+            set -e words[1]
+        end
+    end
+    if test "$argv[1]" = -
+        not set -q operands[1]
+        return
+    end
+    test -z "$argv[1]" -o "$argv[1]" = "$operands[1]"
+    or return
+    set -q argv[2]
+    or return 0
+    if set -q argv[3]
+        test (count $operands) -ge $argv[2]
+    else
+        test (count $operands) -eq $argv[2]
+    end
+end
+
 complete -c logsegdump -f
-complete -c logsegdump -F
+complete -c logsegdump -n '__logsegdump_at \'\' 0 +' -F
 complete -c logsegdump -l check -s c -d 'say only what is wrong; with --records, look into every record too'
 complete -c logsegdump -l records -s r -d 'print a line for each record'
 complete -c logsegdump -l hex -s x -d 'print a line for each record, keys and values in hexadecimal'

@@ -1,17 +1,69 @@
 # Completions of logtail for fish, written from its flags by 'make docs'.
 
+function __logtail_asked
+    set -l words (commandline -opc)
+    while set -e words[1]; and set -q words[1]
+        if test "$words[1]" = --
+            return
+        else if string match -q -- '--broker=*' "$words[1]"
+            echo -- "$words[1]"
+        else if test "$argv[1]" = logrebalance; and string match -q -- '--zookeeper=*' "$words[1]"
+            echo -- "$words[1]"
+        else if string match -qr -- '^(--broker|--zookeeper|--timeout|--lines|--offset|--until|--partition|--count|--idle|--cursor|--group|--from|--confirm|--strategy|--session-timeout|--format|--key-delimiter|--delimiter|-[fFe0qvh]*[bnopcgKd])$' "$words[1]"
+            if string match -qr -- '^(--broker|-[^-]*b)$' "$words[1]"
+                echo -- "--broker=$words[2]"
+            else if test "$words[1]" = --zookeeper -a "$argv[1]" = logrebalance
+                echo -- "--zookeeper=$words[2]"
+            end
+            set -e words[1]
+        else
+            set -l parts (string match -r -- '^(-[fFe0qvh]*([bnopcgKd]))(.+)$' "$words[1]")
+            and test "$parts[3]" = b
+            and echo -- "--broker=$parts[4]"
+        end
+    end
+end
+
 function __logtail_topics
     command -q logtopic
-    and command logtopic list --quiet --timeout 1s 2>/dev/null </dev/null | string match -r '^[A-Za-z0-9._-]+$'
+    and command logtopic list --quiet --once --timeout 300ms (__logtail_asked logtopic) 2>/dev/null </dev/null | string match -r -- '^[A-Za-z0-9._][A-Za-z0-9._:/@+,%=-]*$'
 end
 
 function __logtail_groups
     command -q logrebalance
-    and command logrebalance list --quiet --timeout 1s 2>/dev/null </dev/null | string match -r '^[A-Za-z0-9._-]+$'
+    and command logrebalance list --quiet --once --timeout 300ms (__logtail_asked logrebalance) 2>/dev/null </dev/null | string match -r -- '^[A-Za-z0-9._][A-Za-z0-9._:/@+,%=-]*$'
+end
+
+function __logtail_at
+    set -l words (commandline -opc)
+    set -l operands
+    while set -e words[1]; and set -q words[1]
+        if test "$words[1]" = --
+            set -a operands $words[2..]
+            break
+        else if not string match -q -- '-?*' "$words[1]"
+            set -a operands "$words[1]"
+        else if string match -qr -- '^(--broker|--zookeeper|--timeout|--lines|--offset|--until|--partition|--count|--idle|--cursor|--group|--from|--confirm|--strategy|--session-timeout|--format|--key-delimiter|--delimiter|-[fFe0qvh]*[bnopcgKd])$' "$words[1]"
+            set -e words[1]
+        end
+    end
+    if test "$argv[1]" = -
+        not set -q operands[1]
+        return
+    end
+    test -z "$argv[1]" -o "$argv[1]" = "$operands[1]"
+    or return
+    set -q argv[2]
+    or return 0
+    if set -q argv[3]
+        test (count $operands) -ge $argv[2]
+    else
+        test (count $operands) -eq $argv[2]
+    end
 end
 
 complete -c logtail -f
-complete -c logtail -a '(__logtail_topics)'
+complete -c logtail -n '__logtail_at \'\' 0 +' -a '(__logtail_topics)'
 complete -c logtail -l broker -s b -x -d 'a broker to ask first, HOST:PORT; repeatable, commas between several'
 complete -c logtail -l zookeeper -x -d 'the ZooKeeper ensemble, HOST:PORT,...[/CHROOT]'
 complete -c logtail -l timeout -x -d 'how long to wait for a broker'

@@ -16,6 +16,7 @@ type options struct {
 	unnamed        []string // the default of brokers
 	zookeeper      cli.ZooKeeper
 	timeout        time.Duration
+	once           bool
 	json           bool
 	verbose, quiet bool
 
@@ -56,7 +57,7 @@ func (o *options) tool() *cli.Tool {
 		Name: "logrebalance", Usage: "Show consumer groups, and move what they have committed.",
 		Synopsis: []string{"[OPTION]... COMMAND [GROUP]..."},
 		Flags: []ucli.Flag{
-			brokers, cli.ZooKeeperFlag(&o.zookeeper), cli.TimeoutFlag(&o.timeout),
+			brokers, cli.ZooKeeperFlag(&o.zookeeper), cli.TimeoutFlag(&o.timeout), cli.OnceFlag(&o.once),
 			cli.JSONFlag(&o.json, "an object a line instead of columns"),
 			cli.VerboseFlag(&o.verbose), cli.QuietFlag(&o.quiet),
 		},

@@ -69,6 +69,11 @@ func (o *options) checkLoudness() error {
 }
 
 func (o *options) run(ctx context.Context, env *cli.Env, n need, args []string, run func(context.Context, *session, []string) error) error {
+	if o.once {
+		limited, cancel := context.WithTimeout(ctx, o.timeout)
+		defer cancel()
+		ctx = limited
+	}
 	s, err := o.open(ctx, o, env, n)
 	if err != nil {
 		return err
@@ -105,7 +110,7 @@ func signalled(ctx context.Context) (code int, is bool) {
 
 // open returns a session, which the caller closes.
 func open(ctx context.Context, o *options, env *cli.Env, n need) (*session, error) {
-	c, err := client.New(client.Options{Brokers: o.brokers, Timeout: o.timeout, ClientID: env.Name})
+	c, err := client.New(client.Options{Brokers: o.brokers, Timeout: o.timeout, Once: o.once, ClientID: env.Name})
 	if err != nil {
 		return nil, err
 	}
@@ -127,7 +132,7 @@ func (s *session) close() {
 // dial opens the way to ZooKeeper. One that was named is enough for commands that need no broker: then none is asked, but
 // one that was named, too, whether they belong together.
 func (s *session) dial(ctx context.Context, n need) (err error) {
-	named := client.ZooKeeper{Servers: s.o.zookeeper.Servers, Chroot: s.o.zookeeper.Chroot}
+	named := client.ZooKeeper{Servers: s.o.zookeeper.Servers, Chroot: s.o.zookeeper.Chroot, Once: s.o.once}
 	if len(named.Servers) == 0 {
 		s.address = "of the broker"
 	}

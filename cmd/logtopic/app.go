@@ -18,6 +18,7 @@ import (
 type options struct {
 	brokers        []string
 	timeout        time.Duration
+	once           bool
 	json           bool
 	verbose, quiet bool
 
@@ -33,7 +34,7 @@ func newTool() *cli.Tool {
 		Name: "logtopic", Usage: "Create, list, describe, alter and delete topics.",
 		Synopsis: []string{"[OPTION]... COMMAND [TOPIC]..."},
 		Flags: []ucli.Flag{
-			cli.BrokerFlag(&o.brokers), cli.TimeoutFlag(&o.timeout),
+			cli.BrokerFlag(&o.brokers), cli.TimeoutFlag(&o.timeout), cli.OnceFlag(&o.once),
 			cli.JSONFlag(&o.json, "an object a line instead of columns"),
 			cli.VerboseFlag(&o.verbose), cli.QuietFlag(&o.quiet),
 		},
@@ -49,7 +50,7 @@ func newTool() *cli.Tool {
 			{Name: "alter", Usage: "Give a topic more partitions, and change what is set for it.", Synopsis: []string{"[OPTION]... TOPIC"},
 				Operands: []cli.Operand{cli.TopicOperand}, MinArgs: 1, MaxArgs: 1, Run: o.with(o.alter),
 				Flags: []ucli.Flag{o.partitionsFlag("have `N` partitions afterwards, never fewer than before", "as many as before"), o.configFlag(),
-					&ucli.GenericFlag{Name: "unset", Value: cli.Repeated(&o.unset, parseName, strings.Clone),
+					&ucli.GenericFlag{Name: "unset", Value: cli.Chosen(cli.Repeated(&o.unset, parseName, strings.Clone), settingNames...),
 						Usage: "let the setting `KEY` follow the broker again; repeatable"}}},
 			{Name: "delete", Usage: "Delete a topic with all its records; without --execute say what would be deleted.",
 				Synopsis: []string{"[OPTION]... TOPIC"},
@@ -64,8 +65,15 @@ func (o *options) partitionsFlag(usage, standard string) ucli.Flag {
 	return &ucli.GenericFlag{Name: "partitions", Value: cli.Number(&o.partitions, 1, math.MaxInt32), DefaultText: standard, Usage: usage}
 }
 
+// settingNames are those that completions offer. A broker may know others.
+var settingNames = []string{"flush.messages", "flush.ms", "max.message.bytes", "retention.bytes", "retention.ms", "segment.bytes", "segment.ms"}
+
 func (o *options) configFlag() ucli.Flag {
-	return &ucli.GenericFlag{Name: "config", Value: cli.Repeated(&o.set, parseSetting, setting.String), DefaultText: "none",
+	keys := make([]string, len(settingNames))
+	for i, name := range settingNames {
+		keys[i] = name + "="
+	}
+	return &ucli.GenericFlag{Name: "config", Value: cli.Chosen(cli.Repeated(&o.set, parseSetting, setting.String), keys...), DefaultText: "none",
 		Usage: "set `KEY=VALUE` for the topic; repeatable"}
 }
 
@@ -121,7 +129,12 @@ func (o *options) with(run func(context.Context, *session, []string) error) func
 		if o.verbose && o.quiet {
 			return cli.Usagef("--verbose and --quiet exclude each other")
 		}
-		c, err := client.New(client.Options{Brokers: o.brokers, Timeout: o.timeout, ClientID: env.Name})
+		if o.once {
+			limited, cancel := context.WithTimeout(ctx, o.timeout)
+			defer cancel()
+			ctx = limited
+		}
+		c, err := client.New(client.Options{Brokers: o.brokers, Timeout: o.timeout, Once: o.once, ClientID: env.Name})
 		if err != nil {
 			return err
 		}

@@ -9,17 +9,17 @@ import (
 // the value of one, or an operand. It needs bash 4.3, and not the bash-completion package.
 func bashCompletion(t *Tool) string {
 	scopes := t.scopes()
-	values := valued(scopes)
+	words, attached := valuedWords(scopes)
 	var b strings.Builder
 	b.WriteString(completionIntro(t, "bash"))
 	t.askers(&b, bashAsker)
 	arrays, collect := "", ""
-	if t.takes(TopicOperand) || t.takes(GroupOperand) {
+	if t.asks() {
 		arrays, collect = " logtopic=() logrebalance=() # what they are asked with", bashCollect
 	}
-	walk := strings.NewReplacer("NAME", t.Name, "VALUED", bashValued(scopes, values), "ARRAYS", arrays, "COLLECT", collect)
-	b.WriteString(walk.Replace(bashWalk))
-	bashValues(&b, t, values)
+	walk := strings.NewReplacer("NAME", t.Name, "VALUED", words, "ATTACHED", attached, "ARRAYS", arrays, "COLLECT", collect)
+	b.WriteString(walk.Replace(bashFiles + bashWalk))
+	bashValues(&b, t, valued(scopes))
 	bashOperands(&b, t, scopes)
 	fmt.Fprintf(&b, bashEnd, t.Name)
 	return b.String()
@@ -28,10 +28,25 @@ func bashCompletion(t *Tool) string {
 const bashAsker = `
 _NAME_KIND()
 {
-    local name
+    local name names= IFS=$'\n'
+    local -r nameable='NAMEABLE'
     while read -r name; do
-        [[ $name == "$cur"* && $name =~ ^[A-Za-z0-9._-]+$ ]] && COMPREPLY+=("$name")
-    done < <(command ASKS list --quiet --timeout 1s "${ASKS[@]}" 2>/dev/null </dev/null)
+        [[ $name =~ $nameable ]] && names+=$name$'\n'
+    done < <(ASKED "${ASKS[@]}" 2>/dev/null </dev/null)
+    mapfile -t COMPREPLY < <(compgen -W "$names" -- "$cur")
+}
+`
+
+// bashFiles leaves files to readline, which knows about tildes and quotes, unless the word holds more than a name of one.
+const bashFiles = `
+_NAME_files()
+{
+    if [[ $cur == "$replaced" ]]; then
+        compopt -o "$1"
+    else
+        compopt -o filenames
+        mapfile -t COMPREPLY < <(compgen "$2" -- "$cur")
+    fi
 }
 `
 
@@ -39,20 +54,40 @@ const bashWalk = `
 _NAME()
 {
     local -a words=()ARRAYS
-    local word option= ended= command=
-    local -i i operands=0
+    local -r replaced=$2 # what readline puts an answer in the place of
+    local line=$COMP_LINE rest word glued redirected= option= ended= command= prefix= cur full
+    local -r valued='VALUED' attached='ATTACHED'
+    local -i i operands=0 beyond
     COMPREPLY=()
 
-    # Readline takes --name=value and HOST:PORT apart; put together what has no blank between.
+    # Readline takes a word apart at = : @ as well, and the cursor may stand in one. Put together what has no blank between,
+    # up to the cursor, and leave out where input and output go.
     for ((i = 0; i <= COMP_CWORD; i++)); do
         word=${COMP_WORDS[i]}
-        if ((i > 0)) && [[ $word == [:=]* || ${words[-1]} == *[:=] ]] && [[ $COMP_LINE == *"${words[-1]}$word"* ]]; then
+        rest=${line#"${line%%[![:space:]]*}"}
+        glued=
+        [[ $i -gt 0 && $word && $rest == "$line" ]] && glued=1
+        line=${rest#"$word"}
+        beyond=$((${#COMP_LINE} - ${#line} - COMP_POINT))
+        ((i == COMP_CWORD && beyond > 0 && beyond <= ${#word})) && word=${word:0:${#word}-beyond}
+        if [[ $word == [\<\>]* ]]; then
+            [[ $glued && ! $redirected && ${words[-1]} =~ ^[0-9]+$ ]] && unset 'words[-1]'
+            redirected=begins
+        elif [[ $redirected == begins ]]; then
+            redirected=ends
+        elif [[ $glued && ! $redirected ]]; then
             words[-1]+=$word
-        else
+        elif [[ ! $glued ]]; then
+            redirected=
             words+=("$word")
         fi
     done
-    local cur=${words[-1]}
+    if [[ $redirected ]]; then
+        compopt -o default
+        return
+    fi
+    full=${words[-1]}
+    cur=$full
 
     for ((i = 1; i < ${#words[@]} - 1; i++)); do
         word=${words[i]}
@@ -60,7 +95,7 @@ _NAME()
             ((operands++ == 0)) && command=$word
         elif [[ $word == -- ]]; then
             ended=1
-        elif [[ $word =~ ^(VALUED)$ ]]; then
+        elif [[ $word =~ $valued ]]; then
             option=$word
             [[ $option == --* ]] || option=-${option: -1}
             i+=1
@@ -71,17 +106,23 @@ COLLECT        fi
         if [[ ! $ended && $cur == --*=* ]]; then
             option=${cur%%=*}
             cur=${cur#*=}
+            prefix=$option=
+        elif [[ ! $ended && $cur =~ $attached ]]; then
+            option=-${BASH_REMATCH[2]}
+            cur=${BASH_REMATCH[3]}
+            prefix=${BASH_REMATCH[1]}
         fi
     fi
 `
 
-const bashCollect = `            case $option in
+const bashCollect = `            word=${words[i]//[\"\'\\]/}
+            case $option in
                 --broker|-b)
-                    logtopic+=(--broker "${words[i]}")
-                    logrebalance+=(--broker "${words[i]}")
+                    logtopic+=("--broker=$word")
+                    logrebalance+=("--broker=$word")
                     ;;
                 --zookeeper)
-                    logrebalance+=(--zookeeper "${words[i]}")
+                    logrebalance+=("--zookeeper=$word")
                     ;;
             esac
         elif [[ $word == --broker=* ]]; then
@@ -89,51 +130,17 @@ const bashCollect = `            case $option in
             logrebalance+=("$word")
         elif [[ $word == --zookeeper=* ]]; then
             logrebalance+=("$word")
+        elif [[ $word =~ $attached && ${BASH_REMATCH[2]} == b ]]; then
+            logtopic+=("--broker=${BASH_REMATCH[3]}")
+            logrebalance+=("--broker=${BASH_REMATCH[3]}")
 `
 
 const bashEnd = `
-    # Readline replaces only what follows the last colon.
-    if [[ $cur == *:* && $COMP_WORDBREAKS == *:* ]]; then
-        COMPREPLY=("${COMPREPLY[@]#"${cur%%"${cur##*:}"}"}")
-    fi
+    # Readline replaces only what follows the last = or colon.
+    COMPREPLY=("${COMPREPLY[@]/#/"$prefix"}")
+    COMPREPLY=("${COMPREPLY[@]#"${full%%"$replaced"}"}")
 } && complete -F _%[1]s %[1]s
 `
-
-// bashValued is a pattern of the words that take the next one as their value: long names, and clusters of switches that
-// end with the letter of such an option.
-func bashValued(scopes []scope, values []*option) string {
-	var long []string
-	var letters, switches string
-	for _, o := range values {
-		for _, name := range o.names {
-			if len(name) > 1 {
-				long = append(long, dashed(name))
-			} else {
-				letters += name
-			}
-		}
-	}
-	for _, s := range scopes {
-		for _, o := range s.options {
-			for _, name := range o.names {
-				if len(name) == 1 && !strings.Contains(letters+switches, name) {
-					switches += name
-				}
-			}
-		}
-	}
-	if letters != "" {
-		cluster := "-[" + letters + "]"
-		if switches != "" {
-			cluster = "-[" + switches + "]*[" + letters + "]"
-		}
-		long = append(long, cluster)
-	}
-	if long == nil {
-		return "--" // matched above already: nothing takes a value
-	}
-	return strings.Join(long, "|")
-}
 
 func bashValues(b *strings.Builder, t *Tool, values []*option) {
 	b.WriteString("\n    case $option in\n")
@@ -142,8 +149,11 @@ func bashValues(b *strings.Builder, t *Tool, values []*option) {
 		switch {
 		case len(o.choices) > 0:
 			reply = bashWords(o.choices)
+			if o.keys() {
+				reply = "compopt -o nospace\n" + reply
+			}
 		case o.files != noFile:
-			reply = bashFiles(o.files == directory)
+			reply = bashFile(t, o.files == directory)
 		case o.asked != OtherOperand:
 			reply = "_" + t.Name + "_" + askedName(o.asked) + "\n"
 		default:
@@ -162,13 +172,12 @@ func bashWords(words []string) string {
 	return fmt.Sprintf("mapfile -t COMPREPLY < <(compgen -W %s -- \"$cur\")\n", quote(strings.Join(words, " ")))
 }
 
-func bashFiles(directories bool) string {
-	what := "-f"
-	if directories {
-		what = "-d"
+func bashFile(t *Tool, directory bool) string {
+	how := "default -f"
+	if directory {
+		how = "dirnames -d"
 	}
-	return "compopt -o filenames 2>/dev/null\n" +
-		fmt.Sprintf("mapfile -t COMPREPLY < <(compgen %s -- \"$cur\")\n", what)
+	return "_" + t.Name + "_files " + how + "\n"
 }
 
 // bashOperands finishes the case of a word that is no value: an option, the name of a command, or an operand.
@@ -210,7 +219,7 @@ func bashOperandKinds(t, command *Tool, skip int) string {
 		case TopicOperand, GroupOperand:
 			reply = "_" + t.Name + "_" + askedName(kind) + "\n"
 		case FileOperand, DirOperand:
-			reply = bashFiles(kind == DirOperand)
+			reply = bashFile(t, kind == DirOperand)
 		}
 		label := fmt.Sprint(i + skip)
 		if i == n-1 && (command.MaxArgs < 0 || command.MaxArgs > n) {

@@ -5,13 +5,20 @@ import (
 	"strings"
 )
 
-// zshCompletion leaves the walk over the words to _arguments.
+// zshCompletion leaves the walk over the words to _arguments, but for what the line says about whom to ask: where a tool
+// has commands, _arguments forgets what stands before them.
 func zshCompletion(t *Tool) string {
 	scopes := t.scopes()
+	words, attached := valuedWords(scopes)
 	var b strings.Builder
 	fmt.Fprintf(&b, "#compdef %s\n%s", t.Name, completionIntro(t, "zsh"))
+	all := ""
+	if t.asks() {
+		all = "    local -a all=(\"${(@)words[1,CURRENT-1]}\")\n"
+		b.WriteString(strings.NewReplacer("NAME", t.Name, "VALUED", words, "ATTACHED", attached).Replace(zshAsked))
+	}
 	t.askers(&b, zshAsker)
-	fmt.Fprintf(&b, "\n_%s() {\n", t.Name)
+	fmt.Fprintf(&b, "\n_%s() {\n%s", t.Name, all)
 	if len(t.Commands) == 0 {
 		b.WriteString("    _arguments -s -S")
 		zshSpecs(&b, t, scopes[0].options, 8)
@@ -24,15 +31,42 @@ func zshCompletion(t *Tool) string {
 	return b.String()
 }
 
+const zshAsked = `
+_NAME_asked() {
+    local valued='VALUED' attached='ATTACHED' word
+    local -a match mbegin mend
+    local -i i
+    reply=()
+    for ((i = 2; i <= $#all; i++)); do
+        word=${(Q)all[i]}
+        if [[ $word == -- ]]; then
+            return
+        elif [[ $word == --broker=* || $1 == logrebalance && $word == --zookeeper=* ]]; then
+            reply+=("$word")
+        elif [[ $word =~ $valued ]]; then
+            ((i++))
+            if [[ $word == (--broker|-[^-]#b) ]]; then
+                reply+=("--broker=${(Q)all[i]}")
+            elif [[ $word == --zookeeper && $1 == logrebalance ]]; then
+                reply+=("--zookeeper=${(Q)all[i]}")
+            fi
+        elif [[ $word =~ $attached && $match[2] == b ]]; then
+            reply+=("--broker=$match[3]")
+        fi
+    done
+}
+`
+
 const zshAsker = `
 _NAME_KIND() {
-    local -a asked names
-    local broker=${opt_args[--broker]:-${opt_args[-b]}}
-    [[ -n $broker ]] && asked+=(--broker=$broker)
-    [[ ASKS == logrebalance && -n ${opt_args[--zookeeper]} ]] && asked+=(--zookeeper=${opt_args[--zookeeper]})
-    names=(${(f)"$(command ASKS list --quiet --timeout 1s $asked 2>/dev/null </dev/null)"})
     setopt localoptions extendedglob
-    compadd -- ${(M)names:#[A-Za-z0-9._-]##}
+    local nameable='NAMEABLE' name
+    local -a reply names
+    _NAME_asked ASKS
+    for name in ${(f)"$(ASKED $reply 2>/dev/null </dev/null)"}; do
+        [[ $name =~ $nameable ]] && names+=("$name")
+    done
+    compadd "$@" -a names
 }
 `
 
@@ -97,6 +131,8 @@ func zshAction(t *Tool, o *option) string {
 	switch {
 	case o.asked != OtherOperand:
 		return "_" + t.Name + "_" + askedName(o.asked)
+	case o.keys():
+		return "{compadd -S = -- " + strings.ReplaceAll(strings.Join(o.choices, " "), "=", "") + "}"
 	case len(o.choices) > 0:
 		return "(" + strings.Join(o.choices, " ") + ")"
 	case o.files == directory:

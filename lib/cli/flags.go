@@ -35,6 +35,12 @@ func TimeoutFlag(dest *time.Duration) ucli.Flag {
 	return &ucli.GenericFlag{Name: "timeout", Value: (*Timeout)(dest), Usage: "how long to wait for a broker"}
 }
 
+// OnceFlag is --once, for completions: whoever presses Tab does not want to wait for a broker that is starting. Nothing
+// is tried a second time, and all of it ends after the timeout.
+func OnceFlag(dest *bool) ucli.Flag {
+	return &ucli.BoolFlag{Name: "once", Destination: dest, Hidden: true, Usage: "wait for nobody who refuses a connection"}
+}
+
 // VerboseFlag is -v, --verbose.
 func VerboseFlag(dest *bool) ucli.Flag {
 	return &ucli.BoolFlag{Name: "verbose", Aliases: []string{"v"}, Destination: dest, Usage: "say more on stderr"}

@@ -192,6 +192,29 @@ func Repeated[T any](dest *[]T, parse func(string) ([]T, error), format func(T) 
 	return &repeated[T]{dest: dest, parse: parse, format: format}
 }
 
+// Chosen adds to a value what completions offer for it. Other values are taken as well. Choices that end in = are keys,
+// which a value follows.
+func Chosen(value ucli.Generic, choices ...string) ucli.Generic { return &chosen{value, choices} }
+
+type chosen struct {
+	ucli.Generic
+	choices []string
+}
+
+func (c *chosen) Choices() []string { return c.choices }
+
+func (c *chosen) Placeholder() string {
+	if v, ok := c.Generic.(placeholderer); ok {
+		return v.Placeholder()
+	}
+	return "VALUE"
+}
+
+func (c *chosen) Repeatable() bool {
+	v, ok := c.Generic.(repeater)
+	return ok && v.Repeatable()
+}
+
 type repeated[T any] struct {
 	dest        *[]T
 	parse       func(string) ([]T, error)

@@ -30,6 +30,7 @@ const (
 type Options struct {
 	Brokers  []string      // HOST:PORT of any brokers of the cluster; all are asked in turn
 	Timeout  time.Duration // how long a broker may be away before an operation fails; 0 = DefaultTimeout
+	Once     bool          // fail as soon as no broker is reachable, and wait for none but one that does not answer
 	ClientID string        // told to the broker, which shows it in its logs
 	Acks     Acks          // of all produce requests; kgo keeps it per client
 }

@@ -37,7 +37,7 @@ func (c *Client) retry(ctx context.Context, limit time.Duration, try func(contex
 		if limited.Err() == nil || last == nil {
 			last = err // what is cut off at the limit says less than what was met before
 		}
-		if !retriable(err) || !sleep(limited, pause.next()) {
+		if !retriable(err) || c.opts.Once || !sleep(limited, pause.next()) {
 			break
 		}
 	}

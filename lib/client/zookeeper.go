@@ -25,6 +25,7 @@ type ZooKeeper struct {
 	Servers        []string      // HOST:PORT each; none: a broker is asked
 	Chroot         string        // path that all others are below; "" for none
 	SessionTimeout time.Duration // 0 = registry.DefaultSessionTimeout
+	Once           bool          // give up when each server has refused the connection
 	Logger         *slog.Logger  // what the client of ZooKeeper has to say; nil discards
 }
 
@@ -91,7 +92,10 @@ func DialZooKeeper(ctx context.Context, z ZooKeeper, timeout time.Duration) (*re
 	}
 	limited, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	var last dialError
+	last := dialError{servers: len(z.Servers)}
+	if z.Once {
+		last.refused = cancel
+	}
 	options := registry.Options{Servers: z.Servers, Chroot: z.Chroot, SessionTimeout: z.SessionTimeout, Logger: z.Logger}
 	s, err := registry.NewSession(options, func(events func(zk.Event)) (registry.Conn, error) {
 		session := z.SessionTimeout
@@ -117,9 +121,13 @@ func DialZooKeeper(ctx context.Context, z ZooKeeper, timeout time.Duration) (*re
 
 // dialError keeps why the last connection was not to be had: the client of ZooKeeper goes on trying, and does not tell.
 type dialError struct {
-	mu   sync.Mutex
-	addr string
-	err  error
+	servers int
+	refused func() // nil, or called when so many connections were not to be had
+
+	mu     sync.Mutex
+	addr   string
+	err    error
+	failed int
 }
 
 func (d *dialError) dial(network, address string, timeout time.Duration) (net.Conn, error) {
@@ -127,6 +135,11 @@ func (d *dialError) dial(network, address string, timeout time.Duration) (net.Co
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.addr, d.err = address, err
+	if err != nil {
+		if d.failed++; d.failed >= d.servers && d.refused != nil {
+			d.refused()
+		}
+	}
 	return conn, err
 }
 

@@ -174,8 +174,15 @@ func (s *shellRun) bash(line string, words []string) string {
 	for _, word := range append([]string{s.tool}, words...) {
 		quoted = append(quoted, quote(word))
 	}
-	return fmt.Sprintf("source %s; COMP_WORDS=(%s); COMP_CWORD=%d; COMP_LINE=%s; _%s; ((${#COMPREPLY[@]} == 0)) || printf '%%s\\n' \"${COMPREPLY[@]}\"",
-		s.absolute(), strings.Join(quoted, " "), len(words), quote(line), s.tool)
+	last := words[len(words)-1]
+	if last == "=" || last == ":" {
+		last = "" // readline puts the answer behind it
+	}
+	// Without readline there is no compopt, and nobody who completes files.
+	const compopt = `compopt() { [[ $2 != default ]] || mapfile -t COMPREPLY < <(compgen -f -- "$cur"); }`
+	return fmt.Sprintf("%s; source %s; COMP_WORDS=(%s); COMP_CWORD=%d; COMP_LINE=%s; COMP_POINT=${#COMP_LINE}; _%s %s %s; "+
+		"((${#COMPREPLY[@]} == 0)) || printf '%%s\\n' \"${COMPREPLY[@]}\"",
+		compopt, s.absolute(), strings.Join(quoted, " "), len(words), quote(line), s.tool, s.tool, quote(last))
 }
 
 // zsh has no completions outside its line editor: _arguments is replaced by a function that shows the options it is given.
@@ -205,8 +212,8 @@ func (s *shellRun) zshNames(kind string, want []string) {
 	if err != nil || !strings.Contains(string(text), function+"()") {
 		return
 	}
-	script := fmt.Sprintf(`_arguments() { : }; compadd() { shift; (($#)) && print -rl -- "$@"; return 0 }; typeset -A opt_args; () { source %s }; %s`,
-		s.absolute(), function)
+	script := fmt.Sprintf(`_arguments() { : }; compadd() { (($#names)) && print -rl -- "$names[@]"; return 0 }; all=(%s); () { source %s }; %s`,
+		s.tool, s.absolute(), function)
 	s.compare(slices.Clone(want), kind, script)
 }
 
