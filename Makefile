@@ -74,31 +74,38 @@ soak: packages ## the long runs
 docs: ## write the completions again from the flags
 	$(GO) test ./cmd/... -run Docs -update
 
+# A blank or a quote in a path has to come through two programs: the shell, and for the unit sed and systemd as well.
+quote  = '$(subst ','\'',$(1))'
+placed = $(call quote,$(DESTDIR)$(1))
+sbindir_in_unit = $(subst |,\|,$(subst &,\&,$(subst \,\\,$(subst %,%%,$(subst ",\",$(subst \,\\,$(SBINDIR)))))))
+
+# The directories above those that are named get their mode from the umask.
 install: build ## the tools, manual pages, completions and a systemd unit, into DESTDIR/PREFIX
-	install -d $(DESTDIR)$(BINDIR) $(DESTDIR)$(SBINDIR) $(DESTDIR)$(BASHDIR) $(DESTDIR)$(ZSHDIR) $(DESTDIR)$(FISHDIR)
-	@set -e; for tool in $(TOOLS); do \
-		case $$tool in logd) dir=$(SBINDIR) ;; *) dir=$(BINDIR) ;; esac; \
-		install -m 755 $(BIN)/$$tool $(DESTDIR)$$dir/$$tool; \
-		install -m 644 completions/$$tool.bash $(DESTDIR)$(BASHDIR)/$$tool; \
-		install -m 644 completions/_$$tool $(DESTDIR)$(ZSHDIR)/_$$tool; \
-		install -m 644 completions/$$tool.fish $(DESTDIR)$(FISHDIR)/$$tool.fish; \
-	done
-	@set -e; for page in man/*.[1-8]; do \
-		section=$(DESTDIR)$(MANDIR)/man$${page##*.}; \
-		install -d $$section; \
-		install -m 644 $$page $$section/; \
-	done
-	install -d $(DESTDIR)$(UNITDIR)
-	sed 's|@SBINDIR@|$(SBINDIR)|' cmd/logd/logd.service >$(DESTDIR)$(UNITDIR)/logd.service
-	chmod 644 $(DESTDIR)$(UNITDIR)/logd.service
+	@set -e; umask 022; \
+	for dir in $(call placed,$(BINDIR)) $(call placed,$(SBINDIR)) $(call placed,$(BASHDIR)) $(call placed,$(ZSHDIR)) \
+		$(call placed,$(FISHDIR)) $(call placed,$(UNITDIR)); do install -d "$$dir"; done; \
+	for tool in $(TOOLS); do \
+		case $$tool in logd) dir=$(call placed,$(SBINDIR)) ;; *) dir=$(call placed,$(BINDIR)) ;; esac; \
+		install -m 755 $(call quote,$(BIN))/$$tool "$$dir"/$$tool; \
+		install -m 644 completions/$$tool.bash $(call placed,$(BASHDIR))/$$tool; \
+		install -m 644 completions/_$$tool $(call placed,$(ZSHDIR))/_$$tool; \
+		install -m 644 completions/$$tool.fish $(call placed,$(FISHDIR))/$$tool.fish; \
+	done; \
+	for page in man/*.[1-8]; do \
+		section=$(call placed,$(MANDIR))/man$${page##*.}; \
+		install -d "$$section"; \
+		install -m 644 $$page "$$section"/; \
+	done; \
+	sed $(call quote,s|@SBINDIR@|$(sbindir_in_unit)|) cmd/logd/logd.service >$(call placed,$(UNITDIR))/logd.service; \
+	chmod 644 $(call placed,$(UNITDIR))/logd.service
 
 uninstall: ## what install has put there
 	@set -e; for tool in $(TOOLS); do \
-		rm -f $(DESTDIR)$(BINDIR)/$$tool $(DESTDIR)$(SBINDIR)/$$tool $(DESTDIR)$(BASHDIR)/$$tool \
-			$(DESTDIR)$(ZSHDIR)/_$$tool $(DESTDIR)$(FISHDIR)/$$tool.fish; \
+		rm -f $(call placed,$(BINDIR))/$$tool $(call placed,$(SBINDIR))/$$tool $(call placed,$(BASHDIR))/$$tool \
+			$(call placed,$(ZSHDIR))/_$$tool $(call placed,$(FISHDIR))/$$tool.fish; \
 	done
-	@set -e; for page in man/*.[1-8]; do rm -f $(DESTDIR)$(MANDIR)/man$${page##*.}/$${page##*/}; done
-	rm -f $(DESTDIR)$(UNITDIR)/logd.service
+	@set -e; for page in man/*.[1-8]; do rm -f $(call placed,$(MANDIR))/man$${page##*.}/$${page##*/}; done
+	@rm -f $(call placed,$(UNITDIR))/logd.service
 
 clean:
 	rm -rf $(BIN)

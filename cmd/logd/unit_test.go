@@ -27,7 +27,7 @@ func TestUnit(t *testing.T) {
 		}
 	}
 	command := strings.Fields(settings["ExecStart"])
-	if len(command) == 0 || command[0] != "@SBINDIR@/logd" {
+	if len(command) == 0 || command[0] != `"@SBINDIR@/logd"` {
 		t.Fatalf("ExecStart=%s", settings["ExecStart"])
 	}
 	for _, word := range command[1:] {
