@@ -12,7 +12,7 @@ function __logcat_asked
         else if string match -qr -- '^(--broker|--timeout|--partition|--delimiter|--key-delimiter|--key|--header|--compress|--acks|--linger|--batch-bytes|--rate|--progress|--confirm|-[0wnvqh]*[bpdKkHza])$' "$words[1]"
             if string match -qr -- '^(--broker|-[^-]*b)$' "$words[1]"
                 echo -- "--broker=$words[2]"
-            else if test "$words[1]" = --zookeeper -a "$argv[1]" = logrebalance
+            else if test "$words[1]" = --zookeeper; and test "$argv[1]" = logrebalance
                 echo -- "--zookeeper=$words[2]"
             end
             set -e words[1]
@@ -46,7 +46,8 @@ function __logcat_at
         not set -q operands[1]
         return
     end
-    test -z "$argv[1]" -o "$argv[1]" = "$operands[1]"
+    test -z "$argv[1]"
+    or test "$argv[1]" = "$operands[1]"
     or return
     set -q argv[2]
     or return 0

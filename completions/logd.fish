@@ -17,7 +17,8 @@ function __logd_at
         not set -q operands[1]
         return
     end
-    test -z "$argv[1]" -o "$argv[1]" = "$operands[1]"
+    test -z "$argv[1]"
+    or test "$argv[1]" = "$operands[1]"
     or return
     set -q argv[2]
     or return 0

@@ -204,7 +204,7 @@ func coded(err error) error {
 		}
 		return errors.Join(parts...)
 	}
-	if errors.Is(err, client.ErrUnavailable) {
+	if errors.Is(err, client.ErrUnavailable) || errors.Is(err, context.DeadlineExceeded) { // of --once
 		return cli.Unavailable(err)
 	}
 	return err

@@ -139,7 +139,11 @@ func (o *options) with(run func(context.Context, *session, []string) error) func
 			return err
 		}
 		defer c.Close()
-		return coded(run(ctx, &session{c, env, o.json}, args))
+		err = run(ctx, &session{c, env, o.json}, args)
+		if o.once && errors.Is(err, context.DeadlineExceeded) {
+			return cli.Unavailable(err)
+		}
+		return coded(err)
 	}
 }
 

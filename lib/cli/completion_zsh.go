@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// zshCompletion leaves the walk over the words to _arguments, but for what the line says about whom to ask: where a tool
-// has commands, _arguments forgets what stands before them.
+// zshCompletion leaves the walk over the words to _arguments, but for what the line says about whom to ask, and which
+// command it is.
 func zshCompletion(t *Tool) string {
 	scopes := t.scopes()
 	words, attached := valuedWords(scopes)
@@ -18,6 +18,9 @@ func zshCompletion(t *Tool) string {
 		b.WriteString(strings.NewReplacer("NAME", t.Name, "VALUED", words, "ATTACHED", attached).Replace(zshAsked))
 	}
 	t.askers(&b, zshAsker)
+	if len(t.Commands) > 0 {
+		b.WriteString(strings.NewReplacer("NAME", t.Name, "VALUED", words).Replace(zshCommand))
+	}
 	fmt.Fprintf(&b, "\n_%s() {\n%s", t.Name, all)
 	if len(t.Commands) == 0 {
 		b.WriteString("    _arguments -s -S")
@@ -70,21 +73,43 @@ _NAME_KIND() {
 }
 `
 
+// zshCommand finds the first operand before the cursor. With a state for what follows a command, as _arguments has it,
+// options between the command and its operands would be taken for these.
+const zshCommand = `
+_NAME_command() {
+    local valued='VALUED' word
+    local -i i
+    for ((i = 2; i < CURRENT; i++)); do
+        word=${(Q)words[i]}
+        if [[ $word == -- ]]; then
+            ((i + 1 < CURRENT)) && REPLY=${(Q)words[i+1]}
+            return
+        elif [[ $word =~ $valued ]]; then
+            ((i++))
+        elif [[ $word != -?* ]]; then
+            REPLY=$word
+            return
+        fi
+    done
+}
+`
+
 func zshCommands(b *strings.Builder, t *Tool, scopes []scope) {
-	b.WriteString("    local state line curcontext=$curcontext\n    local -A opt_args\n    local -a common commands\n    common=(")
+	b.WriteString("    local REPLY\n    local -A opt_args\n    local -a common commands\n    common=(")
 	zshSpecs(b, t, scopes[0].options, 8)
 	b.WriteString("\n    )\n    commands=(\n")
 	for _, c := range t.Commands {
 		fmt.Fprintf(b, "        %s\n", quote(strings.ReplaceAll(c.Name, ":", `\:`)+":"+c.Usage))
 	}
-	b.WriteString("    )\n    _arguments -s -S -C $common '1: :{_describe command commands}' '*:: :->operands' && return\n    case $words[1] in\n")
+	fmt.Fprintf(b, "    )\n    _%s_command\n    case $REPLY in\n", t.Name)
 	for _, s := range scopes[1:] {
 		fmt.Fprintf(b, "        %s)\n            _arguments -s -S $common", s.tool.Name)
 		zshSpecs(b, t, s.options, 16)
+		b.WriteString(" \\\n                '1: : '")
 		zshOperands(b, t, s.tool, 16)
 		b.WriteString("\n            ;;\n")
 	}
-	b.WriteString("    esac\n")
+	b.WriteString("        *)\n            _arguments -s -S $common '1: :{_describe command commands}'\n            ;;\n    esac\n")
 }
 
 // zshSpecs writes an _arguments specification for each option, on lines of their own.
@@ -144,13 +169,16 @@ func zshAction(t *Tool, o *option) string {
 }
 
 func zshOperands(b *strings.Builder, t, command *Tool, pad int) {
-	n := max(1, len(command.Operands))
+	n, skip := max(1, len(command.Operands)), 0
+	if command != t {
+		skip = 1 // its own name
+	}
 	for i := range n {
 		kind, ok := command.operand(i)
 		if !ok {
 			return
 		}
-		position := fmt.Sprint(i + 1)
+		position := fmt.Sprint(i + 1 + skip)
 		if i == n-1 && (command.MaxArgs < 0 || command.MaxArgs > n) {
 			position = "*"
 		}

@@ -17,6 +17,9 @@ import (
 // DefaultTimeout is how long a broker is waited for when Options say nothing.
 const DefaultTimeout = 10 * time.Second
 
+// maxOverhead is what kgo allows.
+const maxOverhead = 15 * time.Minute
+
 // Acks says what a broker promises when it answers a produce request.
 type Acks int8
 
@@ -61,7 +64,7 @@ func New(opts Options) (*Client, error) {
 		kgo.RequestRetries(len(opts.Brokers)), // the retries that last as long as Timeout are ours: they know the cause
 		kgo.RetryTimeout(opts.Timeout),
 		kgo.RetryBackoffFn(func(int) time.Duration { return firstBackoff }),
-		kgo.RequestTimeoutOverhead(opts.Timeout+time.Second),
+		kgo.RequestTimeoutOverhead(min(opts.Timeout+time.Second, maxOverhead)),
 		kgo.BrokerMaxWriteBytes(1<<30),
 		kgo.BrokerMaxReadBytes(1<<30),
 		kgo.DisableClientMetrics(),
