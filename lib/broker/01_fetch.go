@@ -22,7 +22,7 @@ const maxFetchBytes = 64 << 20
 //   - With fewer than min_bytes, and no error, it waits up to max_wait for a high watermark to move. The wait ends when
 //     the client closes, and when the broker stops.
 //   - v7 adds sessions (KIP-227): there are none, session id 0 says so, and a request that counts on one gets
-//     FETCH_SESSION_ID_NOT_FOUND. v9 adds the leader epoch, which is 0. v11 adds the rack, which is not used. v12 is flexible.
+//     FETCH_SESSION_ID_NOT_FOUND. v9 adds the leader epoch, which is 0, v11 the rack, which is not used. v12 is flexible.
 //   - kmsg cannot leave room for ranges of files: the response is written in fetch_encode.go.
 func handleFetch(c *conn, request kmsg.Request, correlation int32) (answer, error) {
 	return newFetchAnswer(c, request.(*kmsg.FetchRequest), correlation), nil

@@ -26,17 +26,10 @@ import (
 func handleCreateTopics(c *conn, request kmsg.Request, correlation int32) (answer, error) {
 	req := request.(*kmsg.CreateTopicsRequest)
 	resp := req.ResponseKind().(*kmsg.CreateTopicsResponse)
-	twice := repeated(req.Topics, func(t *kmsg.CreateTopicsRequestTopic) string { return t.Topic })
-	answered := make(map[string]bool)
 	room := c.broker.newPartitions()
-	for i := range req.Topics {
-		t := &req.Topics[i]
-		if answered[t.Topic] {
-			continue
-		}
-		answered[t.Topic] = true
-		made, err := topicShape{}, errRepeated
-		if !twice[t.Topic] {
+	for t, err := range once(req.Topics, func(t *kmsg.CreateTopicsRequestTopic) string { return t.Topic }) {
+		var made topicShape
+		if err == nil {
 			made, err = c.broker.createTopic(t, room, req.ValidateOnly, req.TimeoutMillis)
 		}
 		resp.Topics = append(resp.Topics, c.broker.createdTopic(t.Topic, made, err))

@@ -18,24 +18,18 @@ import (
 //     UNKNOWN_TOPIC_OR_PARTITION, as is everything after.
 //   - UNKNOWN_TOPIC_OR_PARTITION for a topic that is not there. KAFKA_STORAGE_ERROR: the topic is gone, but this broker's
 //     disk refused to remove its partitions, which is tried again.
-//   - The timeout bounds, within limits, how long ZooKeeper may take: REQUEST_TIMED_OUT, and the topic may be gone. v4 is flexible, v5 adds error messages.
+//   - The timeout bounds, within limits, how long ZooKeeper may take: REQUEST_TIMED_OUT, and the topic may be gone.
+//   - v4 is flexible, v5 adds error messages.
 func handleDeleteTopics(c *conn, request kmsg.Request, correlation int32) (answer, error) {
 	req := request.(*kmsg.DeleteTopicsRequest)
 	resp := req.ResponseKind().(*kmsg.DeleteTopicsResponse)
-	twice := repeated(req.TopicNames, func(name *string) string { return *name })
-	answered := make(map[string]bool)
-	for _, name := range req.TopicNames {
-		if answered[name] {
-			continue
-		}
-		answered[name] = true
-		err := errRepeated
-		if !twice[name] {
-			err = c.broker.deleteTopic(name, req.TimeoutMillis)
+	for name, err := range once(req.TopicNames, func(name *string) string { return *name }) {
+		if err == nil {
+			err = c.broker.deleteTopic(*name, req.TimeoutMillis)
 		}
 		topic := kmsg.NewDeleteTopicsResponseTopic()
-		topic.Topic = &name
-		topic.ErrorCode, topic.ErrorMessage = c.broker.verdict("delete", name, err)
+		topic.Topic = name
+		topic.ErrorCode, topic.ErrorMessage = c.broker.verdict("delete", *name, err)
 		resp.Topics = append(resp.Topics, topic)
 	}
 	return respond(resp, correlation)

@@ -18,17 +18,9 @@ import (
 func handleCreatePartitions(c *conn, request kmsg.Request, correlation int32) (answer, error) {
 	req := request.(*kmsg.CreatePartitionsRequest)
 	resp := req.ResponseKind().(*kmsg.CreatePartitionsResponse)
-	twice := repeated(req.Topics, func(t *kmsg.CreatePartitionsRequestTopic) string { return t.Topic })
-	answered := make(map[string]bool)
 	room := c.broker.newPartitions()
-	for i := range req.Topics {
-		t := &req.Topics[i]
-		if answered[t.Topic] {
-			continue
-		}
-		answered[t.Topic] = true
-		err := errRepeated
-		if !twice[t.Topic] {
+	for t, err := range once(req.Topics, func(t *kmsg.CreatePartitionsRequestTopic) string { return t.Topic }) {
+		if err == nil {
 			err = c.broker.createPartitions(t, room, req.ValidateOnly, req.TimeoutMillis)
 		}
 		topic := kmsg.NewCreatePartitionsResponseTopic()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 	"time"
@@ -115,8 +116,30 @@ func (b *Broker) absent(topic string, partition int32) *kerr.Error {
 	return kerr.UnknownTopicOrPartition
 }
 
-// repeated tells which names a request has more than once, where each may stand once. All of them are refused: nobody
-// could say which was meant.
+// once yields the elements of a request in their order, but each name only once: with errRepeated when it stands there
+// more than once. Then all of them are refused: nobody could say which was meant.
+func once[T any](list []T, name func(*T) string) iter.Seq2[*T, error] {
+	return func(yield func(*T, error) bool) {
+		twice := repeated(list, name)
+		answered := make(map[string]bool, len(list))
+		for i := range list {
+			var err error
+			n := name(&list[i])
+			if twice[n] {
+				err = errRepeated
+			}
+			if answered[n] {
+				continue
+			}
+			answered[n] = true
+			if !yield(&list[i], err) {
+				return
+			}
+		}
+	}
+}
+
+// repeated tells which names a request has more than once.
 func repeated[T any](list []T, name func(*T) string) map[string]bool {
 	times := make(map[string]bool, len(list))
 	for i := range list {

@@ -31,13 +31,12 @@ type Broker struct {
 	memory     *budget
 	buffers    bufferPool
 	complaints complaints
-	send       sendFunc // replaced by tests
+	send       sendFunc     // replaced by tests
+	polls      atomic.Int64 // fetches that wait for records
 
-	checking, checkingLarge chan struct{} // places for batches being checked
+	checking, checkingLarge chan struct{} // places for batches being checked; see check
 
 	maxNewPartitions int32 // maxNewPartitions, but for tests
-
-	polls atomic.Int64 // fetches that wait for records
 
 	// hard ends everything that still waits, after the time for an orderly end is over.
 	hard     context.Context
@@ -70,7 +69,8 @@ func New(options Options) (*Broker, error) {
 		complaints: complaints{logger: options.Logger, allowed: complaintBurst, since: time.Now()},
 		send:       sendFile,
 
-		checking: make(chan struct{}, runtime.GOMAXPROCS(0)), checkingLarge: make(chan struct{}, 1),
+		checking:         make(chan struct{}, runtime.GOMAXPROCS(0)),
+		checkingLarge:    make(chan struct{}, 1),
 		maxNewPartitions: maxNewPartitions,
 		conns:            make(map[*conn]struct{}),
 	}

@@ -75,7 +75,8 @@ type Member struct {
 // Join makes the directory a broker of the cluster that is in ZooKeeper, or begins one there, and brings it in line with
 // the tree. It blocks until ZooKeeper answers, which it says once when that takes longer, and until all partitions have
 // been begun or deleted. A directory belongs to one cluster and has one id there, for ever. Errors:
-// *registry.ClusterError, *registry.BrokerIDError, *IDError, *EmptyError, what ZooKeeper or the file system said, or the context's.
+// *registry.ClusterError, *registry.BrokerIDError, *IDError, *EmptyError, what ZooKeeper or the file system said, or the
+// context's.
 func Join(ctx context.Context, options Options) (*Member, error) {
 	options = options.withDefaults()
 	m := &Member{

@@ -63,8 +63,9 @@ func (m *Member) read(c *claim, tag, offset int64) bool {
 	return true
 }
 
-// place, with reads locked, moves a partition to an offset, unless it has been moved otherwise since it had the tag. What is to be read then
-// has a tag. Where it is not known what an offset means that no broker has named, somebody has to find out.
+// place, with reads locked, moves a partition to an offset, unless it has been moved otherwise since it had the tag. What
+// is to be read then has a tag. Where it is not known what an offset means that no broker has named, somebody has to find
+// out.
 func (m *Member) place(c *claim, tag, offset int64, named bool) (span client.Span, unknown seeker) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -145,9 +145,10 @@ func (s *Session) assignedTo(ctx context.Context, id int32) (incarnation string,
 	return incarnation, at(assignedTo(id), err)
 }
 
-// RegisterBroker says that the broker is there, for as long as the session of the lease lasts; Close ends it at once. When the same data
-// directory is still registered by an earlier session, it waits for that one to end, at most two session timeouts.
-// *BrokerIDError: another directory is registered, or that wait was in vain. ErrExpired: register again with another lease.
+// RegisterBroker says that the broker is there, for as long as the session of the lease lasts; Close ends it at once.
+// When the same data directory is still registered by an earlier session, it waits for that one to end, at most two
+// session timeouts. *BrokerIDError: another directory is registered, or that wait was in vain. ErrExpired: register again
+// with another lease.
 func (s *Session) RegisterBroker(ctx context.Context, lease *Lease, b Broker) error {
 	if err := checkID(b.Incarnation); err != nil {
 		return err

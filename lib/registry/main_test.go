@@ -95,7 +95,7 @@ func lease(t testing.TB, s *registry.Session) *registry.Lease {
 
 // background ends what hangs, with a message that says where.
 func background(t testing.TB) context.Context {
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	t.Cleanup(cancel)
 	return ctx
 }

@@ -17,7 +17,8 @@ func (s *Session) Settings(ctx context.Context, topic string) (map[string]string
 }
 
 // ChangeSettings lets edit change, in place, what has been set for a topic; no other change comes in between. edit may
-// be called more than once, each time with what is set then; its error ends the change. Names and values are not checked here.
+// be called more than once, each time with what is set then; its error ends the change. Names and values are not checked
+// here.
 func (s *Session) ChangeSettings(ctx context.Context, topic string, edit func(settings map[string]string) error) error {
 	err := s.change(ctx, topic, func(ctx context.Context) ([]any, error) {
 		t, found, err := s.Topic(ctx, topic)

@@ -89,6 +89,16 @@ func (c *conn) execute() error {
 // attached reports whether the session is still this connection's. The caller holds the server's lock.
 func (c *conn) attached() bool { return c.session.conn == c }
 
+// alone calls f with the server's lock held, unless the session has gone to another connection.
+func (c *conn) alone(f func(s *Server) error) error {
+	c.s.mu.Lock()
+	defer c.s.mu.Unlock()
+	if !c.attached() {
+		return net.ErrClosed
+	}
+	return f(c.s)
+}
+
 // reply queues the answer. need is the zxid that it shows; body may be nil. The caller holds the server's lock, shared
 // or not. The zxid in the header is one that will be durable when the client reads it, at least as high as any it has
 // seen, and not above what it has been told about: it comes back after a reconnection as the point to go on from.
@@ -145,22 +155,18 @@ func (c *conn) executeWrite(k call, d *decoder) error {
 	if d.err != nil {
 		return c.replyMalformed(k)
 	}
-	s := c.s
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if !c.attached() {
-		return net.ErrClosed
-	}
-	if s.refusal() != nil {
-		return c.reply(k, 0, codeSystemError, nil)
-	}
-	x := s.begin(c.session.id, c.who)
-	res := x.do(r)
-	if res.code != codeOK {
-		return c.reply(k, s.zxid, res.code, nil)
-	}
-	s.publish(x)
-	return c.reply(k, x.zxid, codeOK, func(b []byte) []byte { return appendResult(b, res) })
+	return c.alone(func(s *Server) error {
+		if s.refusal() != nil {
+			return c.reply(k, 0, codeSystemError, nil)
+		}
+		x := s.begin(c.session.id, c.who)
+		res := x.do(r)
+		if res.code != codeOK {
+			return c.reply(k, s.zxid, res.code, nil)
+		}
+		s.publish(x)
+		return c.reply(k, x.zxid, codeOK, func(b []byte) []byte { return appendResult(b, res) })
+	})
 }
 
 func (c *conn) executeMulti(k call, d *decoder) error {
@@ -168,38 +174,30 @@ func (c *conn) executeMulti(k call, d *decoder) error {
 	if d.err != nil {
 		return c.replyMalformed(k)
 	}
-	s := c.s
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if !c.attached() {
-		return net.ErrClosed
-	}
-	if s.refusal() != nil {
-		return c.reply(k, 0, codeSystemError, nil)
-	}
-	x := s.begin(c.session.id, c.who)
-	results, done := x.multi(list)
-	need := s.zxid
-	if done && len(list) > 0 {
-		s.publish(x)
-		need = x.zxid
-	}
-	return c.reply(k, need, codeOK, func(b []byte) []byte { return appendMulti(b, results) })
+	return c.alone(func(s *Server) error {
+		if s.refusal() != nil {
+			return c.reply(k, 0, codeSystemError, nil)
+		}
+		x := s.begin(c.session.id, c.who)
+		results, done := x.multi(list)
+		need := s.zxid
+		if done && len(list) > 0 {
+			s.publish(x)
+			need = x.zxid
+		}
+		return c.reply(k, need, codeOK, func(b []byte) []byte { return appendMulti(b, results) })
+	})
 }
 
 func (c *conn) executeClose(k call) error {
-	s := c.s
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if !c.attached() {
-		return net.ErrClosed
-	}
-	if s.refusal() != nil {
-		c.reply(k, 0, codeSystemError, nil)
+	return c.alone(func(s *Server) error {
+		if s.refusal() != nil {
+			c.reply(k, 0, codeSystemError, nil)
+		} else {
+			c.reply(k, s.endSession(c.session), codeOK, nil)
+		}
 		return errDone
-	}
-	c.reply(k, s.endSession(c.session), codeOK, nil)
-	return errDone
+	})
 }
 
 func (c *conn) countReceived() {

@@ -115,7 +115,7 @@ type raw struct {
 	events   []wireEvent
 }
 
-const rawPatience = 20 * time.Second
+const rawPatience = 60 * time.Second
 
 func dialRaw(addr string) (*raw, error) {
 	nc, err := net.Dial("tcp", addr)

@@ -1,7 +1,5 @@
 package zkserver
 
-import "net"
-
 // Modes of addWatch, and the kinds that checkWatches and removeWatches ask for.
 const (
 	modePersistent = 0
@@ -17,30 +15,36 @@ const (
 // executeWatch answers the requests that are about watches alone.
 func (c *conn) executeWatch(k call, d *decoder) error {
 	if k.op == opSetWatches || k.op == opSetWatches2 {
-		return c.restoreWatches(k, decodeWatchList(k.op, d), d.err)
+		w := decodeWatchList(k.op, d)
+		if d.err != nil {
+			return c.replyMalformed(k)
+		}
+		return c.alone(func(s *Server) error {
+			if s.watches.units+w.units() > s.opts.MaxWatches || s.failed != nil {
+				return c.reply(k, 0, codeSystemError, nil)
+			}
+			c.restoreWatches(w)
+			return c.reply(k, 0, codeOK, nil)
+		})
 	}
 	r := decodeRequest(k.op, d)
 	kinds, ok := kindsOf(r)
 	if d.err != nil || !ok {
 		return c.replyMalformed(k)
 	}
-	s := c.s
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if !c.attached() {
-		return net.ErrClosed
-	}
-	switch {
-	case r.op == opAddWatch && s.watches.units >= s.opts.MaxWatches:
-		return c.reply(k, 0, codeSystemError, nil)
-	case r.op == opAddWatch:
-		s.watches.add(r.path, c, kinds)
-		return c.reply(k, 0, codeOK, func(b []byte) []byte { return appendInt32(b, 0) })
-	case r.op == opCheckWatches && s.watches.kinds(r.path, c)&kinds != 0,
-		r.op == opRemoveWatches && s.watches.remove(r.path, c, kinds):
-		return c.reply(k, 0, codeOK, nil)
-	}
-	return c.reply(k, 0, codeNoWatcher, nil)
+	return c.alone(func(s *Server) error {
+		switch {
+		case r.op == opAddWatch && s.watches.units >= s.opts.MaxWatches:
+			return c.reply(k, 0, codeSystemError, nil)
+		case r.op == opAddWatch:
+			s.watches.add(r.path, c, kinds)
+			return c.reply(k, 0, codeOK, func(b []byte) []byte { return appendInt32(b, 0) })
+		case r.op == opCheckWatches && s.watches.kinds(r.path, c)&kinds != 0,
+			r.op == opRemoveWatches && s.watches.remove(r.path, c, kinds):
+			return c.reply(k, 0, codeOK, nil)
+		}
+		return c.reply(k, 0, codeNoWatcher, nil)
+	})
 }
 
 // kindsOf translates the mode, or the kind of watcher, in a request. An unknown one counts as malformed, as in ZooKeeper.
@@ -70,20 +74,9 @@ func kindsOf(r request) (uint8, bool) {
 }
 
 // restoreWatches sets the watches that a client had on its earlier connection. What has changed since it last heard of
-// it is told at once, before the reply, in place of the watch.
-func (c *conn) restoreWatches(k call, w watchList, malformed error) error {
-	if malformed != nil {
-		return c.replyMalformed(k)
-	}
+// it is told at once, before the reply, in place of the watch. The caller holds the server's lock.
+func (c *conn) restoreWatches(w watchList) {
 	s := c.s
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if !c.attached() {
-		return net.ErrClosed
-	}
-	if s.watches.units+w.units() > s.opts.MaxWatches || s.failed != nil {
-		return c.reply(k, 0, codeSystemError, nil)
-	}
 	restore := func(path string, n *node, changed bool, changeKind int32, kind uint8) {
 		switch {
 		case n == nil:
@@ -115,5 +108,4 @@ func (c *conn) restoreWatches(k call, w watchList, malformed error) error {
 	for _, path := range w.recursive {
 		s.watches.add(path, c, watchRecursive)
 	}
-	return c.reply(k, 0, codeOK, nil)
 }
