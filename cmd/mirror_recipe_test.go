@@ -23,15 +23,13 @@ func TestMirrorRecipe(t *testing.T) {
 		}
 	}
 	r := newMirrorRecipe(t)
-	writer, sent := r.write()
+	finish := r.write()
 	for _, kill := range []func(){r.killPart, r.target.bounce, r.killPart, r.source.bounce, r.killPart} {
 		before := len(r.values(r.to))
 		kill()
 		r.await("more is copied", func() bool { return len(r.values(r.to)) > before })
 	}
-	if err := writer.Wait(); err != nil {
-		t.Fatalf("the writer: %v", err)
-	}
+	sent := finish()
 	r.await("all is copied", func() bool {
 		different := map[string]bool{}
 		for _, value := range r.values(r.to) {
@@ -129,20 +127,43 @@ func (r *mirrorRecipe) shell(line string) []string {
 	return strings.FieldsFunc(string(out), func(c rune) bool { return c == '\n' })
 }
 
-// write begins to send numbers, for some seconds.
-func (r *mirrorRecipe) write() (writer *exec.Cmd, count int) {
+// write sends numbers to the source until finish is called, which returns how many they were.
+func (r *mirrorRecipe) write() (finish func() int) {
 	r.t.Helper()
-	const rate, seconds = 500, 10
-	var lines strings.Builder
-	for ; count < rate*seconds; count++ {
-		fmt.Fprintln(&lines, count)
+	writer := r.command(r.t.Context(), fmt.Sprintf("exec logcat -b %s --timeout 1m orders", r.from))
+	writer.Stderr = os.Stderr
+	lines, err := writer.StdinPipe()
+	if err != nil {
+		r.t.Fatal(err)
 	}
-	writer = r.command(r.t.Context(), fmt.Sprintf("exec logcat -b %s --rate %d --timeout 1m orders", r.from, rate))
-	writer.Stdin, writer.Stderr = strings.NewReader(lines.String()), os.Stderr
 	if err := writer.Start(); err != nil {
 		r.t.Fatal(err)
 	}
-	return writer, count
+	count, enough, done := 0, make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		defer lines.Close()
+		for tick := time.NewTicker(10 * time.Millisecond); ; {
+			select {
+			case <-enough:
+				return
+			case <-tick.C:
+			}
+			for range 5 {
+				fmt.Fprintln(lines, count)
+				count++
+			}
+		}
+	}()
+	return func() int {
+		r.t.Helper()
+		close(enough)
+		<-done
+		if err := writer.Wait(); err != nil {
+			r.t.Fatalf("the writer: %v", err)
+		}
+		return count
+	}
 }
 
 // values are those of a broker's topic that can be read at the moment.
