@@ -135,3 +135,51 @@ func TestColourOnTerminal(t *testing.T) {
 		}
 	}
 }
+
+// A status that is redrawn shows the lag in a terminal of any width, follows it when it gets another one, and leaves a clean
+// line at the end.
+func TestWatchOnTerminal(t *testing.T) {
+	v := &mortal{t: t, dir: t.TempDir(), listen: "127.0.0.1:0"}
+	broker := v.start()
+	t.Cleanup(v.stop)
+	dir := t.TempDir()
+	s := newScreen(t, 100, dir, broker, "seq 5 | logcat a-topic-of-a-long-name; logtail -g mailer -c 5 a-topic-of-a-long-name > /dev/null; "+
+		"logrebalance status --watch --interval 1h mailer")
+	if shown := strings.Join(s.until("NOTE"), "\n"); !strings.Contains(shown, "LOG-START") {
+		t.Errorf("in 100 columns:\n%s", shown)
+	}
+	for _, test := range []struct {
+		columns int
+		lacks   string
+	}{{60, "LOG-START"}, {40, "COMMITTED"}, {25, "OWNER"}} {
+		s.tmux("resize-window", "-x", fmt.Sprint(test.columns), "-y", "10")
+		lines := s.untilLacks(test.lacks)
+		last := ""
+		for _, line := range lines {
+			if strings.TrimSpace(line) != "" {
+				last = strings.TrimSpace(line)
+			}
+		}
+		if !strings.Contains(strings.Join(lines, "\n"), "PARTITION") || !strings.HasSuffix(last, " 0") && !strings.HasSuffix(last, " 95") {
+			t.Errorf("in %d columns:\n%s", test.columns, strings.Join(lines, "\n"))
+		}
+	}
+	s.tmux("send-keys", "C-c")
+	if lines := s.until("exit "); lines[len(lines)-1] != "exit 130" {
+		t.Errorf("at the end:\n%s", strings.Join(lines, "\n"))
+	}
+}
+
+// untilLacks waits until the screen shows something, and a text no longer.
+func (s *screen) untilLacks(text string) []string {
+	s.t.Helper()
+	for deadline := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
+		shown := strings.TrimRight(s.tmux("capture-pane", "-p"), "\n")
+		if strings.Contains(shown, "LAG") && !strings.Contains(shown, text) {
+			return strings.Split(shown, "\n")
+		}
+		if time.Now().After(deadline) {
+			s.t.Fatalf("the screen shows %q still:\n%s", text, shown)
+		}
+	}
+}

@@ -64,9 +64,9 @@ function __logrebalance_at
 end
 
 complete -c logrebalance -f
-complete -c logrebalance -n '__logrebalance_at -' -a list -d 'All groups, with their kind, members and topics; with --quiet only their names.'
-complete -c logrebalance -n '__logrebalance_at -' -a status -d 'The members of a group, and each partition: owner, committed offset, log, lag.'
-complete -c logrebalance -n '__logrebalance_at -' -a plan -d 'Who will own which partition, as each member will compute it.'
+complete -c logrebalance -n '__logrebalance_at -' -a list -d 'List all groups, with their kind, members and topics; with --quiet only their names.'
+complete -c logrebalance -n '__logrebalance_at -' -a status -d 'Show the members of a group, and each partition: owner, committed offset, log, lag.'
+complete -c logrebalance -n '__logrebalance_at -' -a plan -d 'Show who will own which partition, as each member will compute it.'
 complete -c logrebalance -n '__logrebalance_at -' -a trigger -d 'Let the members of a group look at it again, as if one had come or gone.'
 complete -c logrebalance -n '__logrebalance_at -' -a verify -d 'Fail unless every partition has one live owner.'
 complete -c logrebalance -n '__logrebalance_at -' -a reset -d 'Move the offsets of a group; without --execute say what would be done.'
@@ -101,7 +101,7 @@ complete -c logrebalance -n '__logrebalance_at reset 1' -a '(__logrebalance_grou
 complete -c logrebalance -n '__logrebalance_at reset' -l topic -x -a '(__logrebalance_topics)' -d 'only this topic, or partitions of it, TOPIC[:P,...]; repeatable'
 complete -c logrebalance -n '__logrebalance_at reset' -l all-topics -d 'all topics of the group'
 complete -c logrebalance -n '__logrebalance_at reset' -l to -x -a 'earliest latest' -d 'to OFFSET: earliest, latest, an id, @TIME or -DURATION ago'
-complete -c logrebalance -n '__logrebalance_at reset' -l shift -x -d 'by so many ids, [+|-]N, which are bytes'
+complete -c logrebalance -n '__logrebalance_at reset' -l shift -x -d 'forwards or back by so many ids, [+|-]N, which are bytes'
 complete -c logrebalance -n '__logrebalance_at reset' -l from-file -r -F -d 'to what FILE says, as export writes it; - is stdin'
 complete -c logrebalance -n '__logrebalance_at reset' -l execute -d 'do it'
 complete -c logrebalance -n '__logrebalance_at reset' -l all -d 'every partition, also where they are more than fit on a screen'

@@ -59,9 +59,9 @@ function __logtopic_at
 end
 
 complete -c logtopic -f
-complete -c logtopic -n '__logtopic_at -' -a list -d 'All topics, with the number of their partitions; with --quiet only their names.'
+complete -c logtopic -n '__logtopic_at -' -a list -d 'List all topics, with the number of their partitions; with --quiet only their names.'
 complete -c logtopic -n '__logtopic_at -' -a create -d 'Make a topic.'
-complete -c logtopic -n '__logtopic_at -' -a describe -d 'The partitions of topics, or of all: leader, ids, size on disk, and what is set.'
+complete -c logtopic -n '__logtopic_at -' -a describe -d 'Show the partitions of topics, or of all: leader, ids, size on disk, and what is set.'
 complete -c logtopic -n '__logtopic_at -' -a alter -d 'Give a topic more partitions, and change what is set for it.'
 complete -c logtopic -n '__logtopic_at -' -a delete -d 'Delete a topic with all its records; without --execute say what would be deleted.'
 complete -c logtopic -l broker -s b -x -d 'a broker to ask first, HOST:PORT; repeatable, commas between several'

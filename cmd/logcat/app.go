@@ -64,7 +64,7 @@ func newTool() *cli.Tool {
 	}
 	return &cli.Tool{
 		Name:     "logcat",
-		Usage:    "lines from standard input or files to a topic",
+		Usage:    "Send lines from standard input or files to a topic.",
 		Synopsis: []string{"[OPTION]... TOPIC [FILE]..."},
 		Operands: []cli.Operand{cli.TopicOperand, cli.FileOperand},
 		MinArgs:  1,

@@ -97,7 +97,7 @@ func newTool() *cli.Tool { return toolFor(defaults()) }
 func toolFor(o *options) *cli.Tool {
 	return &cli.Tool{
 		Name:     "logd",
-		Usage:    "keep logs and serve them to Kafka clients",
+		Usage:    "Keep logs and serve them to Kafka clients.",
 		Synopsis: []string{"[--data-dir DIR] [--listen HOST:PORT] [--zookeeper LIST] [OPTION]..."},
 		Description: "It runs in the foreground until INT or TERM, says what it does on stderr, one line an event, and " +
 			"serves every client of the Kafka protocol. Consumers see a record when it is on disk; a producer that asks " +

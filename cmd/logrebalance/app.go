@@ -49,7 +49,7 @@ type options struct {
 func newTool() *cli.Tool { return (&options{open: open}).tool() }
 
 func (o *options) tool() *cli.Tool {
-	o.interval = 2 * time.Second
+	o.interval = defaultInterval
 	group := []cli.Operand{cli.GroupOperand}
 	brokers := cli.BrokerFlag(&o.brokers)
 	o.unnamed = o.brokers
@@ -62,14 +62,14 @@ func (o *options) tool() *cli.Tool {
 			cli.VerboseFlag(&o.verbose), cli.QuietFlag(&o.quiet),
 		},
 		Commands: []*cli.Tool{
-			{Name: "list", Usage: "All groups, with their kind, members and topics; with --quiet only their names.",
+			{Name: "list", Usage: "List all groups, with their kind, members and topics; with --quiet only their names.",
 				Synopsis: []string{"[OPTION]..."}, Run: o.with(registryOnly, o.list)},
-			{Name: "status", Usage: "The members of a group, and each partition: owner, committed offset, log, lag.",
-				Synopsis: []string{"[OPTION]... GROUP"}, Operands: group, MinArgs: 1, MaxArgs: 1, Run: o.with(brokerIfThere, o.status),
+			{Name: "status", Usage: "Show the members of a group, and each partition: owner, committed offset, log, lag.",
+				Synopsis: []string{"[OPTION]... GROUP"}, Operands: group, MinArgs: 1, MaxArgs: 1, Run: o.with(brokerIfThere, o.status, o.checkStatus),
 				Flags: []ucli.Flag{o.topicFlag(), o.allFlag(),
 					&ucli.BoolFlag{Name: "watch", Destination: &o.watch, Usage: "show it again and again, until interrupted"},
-					&ucli.GenericFlag{Name: "interval", Value: (*cli.Duration)(&o.interval), Usage: "with --watch, how often"}}},
-			{Name: "plan", Usage: "Who will own which partition, as each member will compute it.",
+					&ucli.GenericFlag{Name: "interval", Value: &intervalValue{(*cli.Duration)(&o.interval)}, Usage: "with --watch, how often"}}},
+			{Name: "plan", Usage: "Show who will own which partition, as each member will compute it.",
 				Synopsis: []string{"[OPTION]... GROUP"}, Operands: group, MinArgs: 1, MaxArgs: 1, Run: o.with(registryOnly, o.plan),
 				Flags: []ucli.Flag{o.topicFlag(), o.allFlag(),
 					&ucli.GenericFlag{Name: "members", Value: cli.Repeated(&o.members, parseMembers, identity), DefaultText: "those there are",
@@ -87,7 +87,7 @@ func (o *options) tool() *cli.Tool {
 				Flags: append([]ucli.Flag{o.topicFlag(),
 					&ucli.BoolFlag{Name: "all-topics", Destination: &o.allTopics, Usage: "all topics of the group"},
 					&ucli.GenericFlag{Name: "to", Value: target{&o.to}, Usage: "to `OFFSET`: earliest, latest, an id, @TIME or -DURATION ago"},
-					&ucli.GenericFlag{Name: "shift", Value: shiftValue{&o.shift}, Usage: "by so many ids, `[+|-]N`, which are bytes"},
+					&ucli.GenericFlag{Name: "shift", Value: shiftValue{&o.shift}, Usage: "forwards or back by so many ids, `[+|-]N`, which are bytes"},
 					&ucli.PathFlag{Name: "from-file", Destination: &o.fromFile, Usage: "to what `FILE` says, as export writes it; - is stdin"},
 				}, o.changeFlags()...)},
 			{Name: "export", Usage: "Print the offsets of a group, or of all, an object a line.",

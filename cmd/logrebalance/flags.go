@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"logkit/lib/cli"
 )
@@ -118,6 +119,27 @@ func (t target) Set(text string) error {
 		return cli.WithHint(err, fmt.Sprintf("--shift -%s goes back by that many ids, which are bytes; --to -%ss to that many seconds ago", digits, digits))
 	}
 	return err
+}
+
+// How often a group is looked at: brokers and ZooKeeper are asked for each of its partitions.
+const (
+	defaultInterval = 2 * time.Second
+	leastInterval   = 100 * time.Millisecond
+)
+
+// intervalValue is a value for a duration of at least leastInterval.
+type intervalValue struct{ *cli.Duration }
+
+func (i *intervalValue) Set(text string) error {
+	var d cli.Duration
+	if err := d.Set(text); err != nil {
+		return err
+	}
+	if time.Duration(d) < leastInterval {
+		return fmt.Errorf("too short: allowed is %v or more", leastInterval)
+	}
+	*i.Duration = d
+	return nil
 }
 
 // shiftValue is a value for a number with an optional sign, which need not be given.

@@ -343,7 +343,7 @@ func (s *session) printMoves(rows []*moved) error {
 			back += max(0, m.from-m.to)
 			forward += max(0, m.to-m.from)
 		}
-		lines = append(lines, cells{columns, []string{of[0].Topic, fmt.Sprint(len(of)), fmt.Sprint(changed), fmt.Sprint(back), fmt.Sprint(forward)}})
+		lines = append(lines, cells{columns: columns, cells: []string{of[0].Topic, fmt.Sprint(len(of)), fmt.Sprint(changed), fmt.Sprint(back), fmt.Sprint(forward)}})
 	}
 	return s.write(slices.Clone(section(nil, lines, screen, s.width(), "topic")[1:]))
 }

@@ -182,7 +182,7 @@ func (o *options) shares(rows []*planned) []cells {
 	columns := []string{"TOPIC", "MEMBER", ">PARTITIONS", ">MOVE", "WHICH"}
 	var lines []cells
 	for _, k := range keys {
-		lines = append(lines, cells{columns, []string{k.topic, cli.Cell(k.member), fmt.Sprint(len(partitions[k])),
+		lines = append(lines, cells{columns: columns, cells: []string{k.topic, cli.Cell(k.member), fmt.Sprint(len(partitions[k])),
 			fmt.Sprint(moves[k]), shortened(ranges(partitions[k]))}})
 	}
 	return lines

@@ -11,6 +11,13 @@ import (
 	"logkit/lib/registry"
 )
 
+func (o *options) checkStatus() error {
+	if o.interval != defaultInterval && !o.watch {
+		return cli.Usagef("--interval needs --watch")
+	}
+	return nil
+}
+
 func (o *options) status(ctx context.Context, s *session, args []string) error {
 	if !o.watch {
 		return s.showStatus(ctx, args[0], s.screen(), s.write)
@@ -72,6 +79,9 @@ func (r *row) Cells() []string {
 	return []string{r.Topic, fmt.Sprint(r.Partition), cell(r.owner), cli.Known(r.Committed), cli.Known(r.LogStart),
 		cli.Known(r.LogEnd), cli.Known(r.Lag), strings.Join(r.Notes, ", ")}
 }
+
+// Spare leaves what tells how far behind which partition is, and why.
+func (*row) Spare() []string { return []string{"LOG-START", "LOG-END", "COMMITTED", "OWNER", "NOTE"} }
 
 // rows are all partitions of a group.
 func (v *survey) rows() []*row {
@@ -178,10 +188,11 @@ func (t sum) lagCell(lag int64) string {
 }
 
 // cells is a row of any columns.
-type cells struct{ columns, cells []string }
+type cells struct{ columns, cells, spare []string }
 
 func (c cells) Columns() []string { return c.columns }
 func (c cells) Cells() []string   { return c.cells }
+func (c cells) Spare() []string   { return c.spare }
 
 // text is a group for a person: itself, its members, its partitions. When that takes more lines than the screen, topics
 // stand for their partitions, and of too long lists the first are shown: --all shows everything.
@@ -189,7 +200,7 @@ func (v *survey) text(now time.Time, screen, width int, all bool) []byte {
 	t := total(v.partitions())
 	out := table([]cells{{[]string{"GROUP", "KIND", ">MEMBERS", ">TOPICS", ">PARTITIONS", ">OWNED", ">LAG"},
 		[]string{cli.Cell(v.group), kindCell(v.kindOrNil()), fmt.Sprint(len(v.members)), fmt.Sprint(len(v.topics)),
-			fmt.Sprint(t.partitions), v.ownedCell(t), t.lagCell(t.lag)}}}, width)
+			fmt.Sprint(t.partitions), v.ownedCell(t), t.lagCell(t.lag)}, []string{"KIND", "TOPICS", "OWNED", "PARTITIONS", "MEMBERS"}}}, width)
 	const frame = 2 + 2 + 2 // headings, and the lines between the tables
 	if all || frame+len(v.members)+t.partitions <= screen {
 		screen = frame + len(v.members) + t.partitions
@@ -198,6 +209,9 @@ func (v *survey) text(now time.Time, screen, width int, all bool) []byte {
 	}
 	room := (screen - frame) / 2
 	topics := v.topicLines()
+	if room < 1 { // for a row of each
+		return section(out, topics, screen-4, width, "topic")
+	}
 	out = section(out, v.memberLines(now), max(room, screen-frame-len(topics)), width, "member")
 	return section(out, topics, max(room, screen-frame-len(v.members)), width, "topic")
 }
@@ -253,7 +267,7 @@ func (v *survey) memberLines(now time.Time) []cells {
 			age = ago(now.Sub(m.Joined))
 		}
 		lines = append(lines, cells{columns, []string{cli.Cell(m.ID), host, age, strategy,
-			fmt.Sprint(t.partitions), t.lagCell(t.lag)}})
+			fmt.Sprint(t.partitions), t.lagCell(t.lag)}, []string{"HOST", "STRATEGY", "JOINED", "OWNS"}})
 	}
 	return lines
 }
@@ -301,7 +315,7 @@ func (v *survey) topicLines() []cells {
 			}
 		}
 		lines = append(lines, cells{columns, []string{topic.Name, fmt.Sprint(t.partitions), v.ownedCell(t), t.lagCell(t.lag),
-			t.lagCell(t.most), strings.Join(notes, ", ")}})
+			t.lagCell(t.most), strings.Join(notes, ", ")}, []string{"OWNED", "LARGEST-LAG", "PARTITIONS", "NOTE"}})
 	}
 	return lines
 }

@@ -172,7 +172,7 @@ func TestStatusWatch(t *testing.T) {
 			return zkfake.None
 		})
 	}
-	r := c.runIn(ctx, "", "status", "g", "--watch", "--interval", "1ms")
+	r := c.runIn(ctx, "", "status", "g", "--watch", "--interval", "100ms")
 	if r.code != 130 || strings.Count(r.out, "GROUP") < 2 || strings.Contains(r.out, "\x1b") || r.err != "" {
 		t.Error(r)
 	}

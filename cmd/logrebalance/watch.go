@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"context"
 	"os"
+	"os/signal"
 	"time"
+	"unicode/utf8"
 
 	"golang.org/x/sys/unix"
 )
@@ -12,10 +14,10 @@ import (
 // screenLines is what is shown at once where there is no terminal that would say how much it can.
 const screenLines = 50
 
-// screen is how many lines are shown without being asked for more.
+// screen is how many lines are shown without being asked for more. A small terminal may scroll, unless it is redrawn.
 func (s *session) screen() int {
 	if f := s.env.StdoutFile(); f != nil && s.env.StdoutTerminal() {
-		if _, lines := size(f); lines > 10 {
+		if _, lines := size(f); lines > 10 || lines > 0 && s.o.watch {
 			return lines - 1 // and the prompt
 		}
 	}
@@ -51,11 +53,13 @@ const (
 	clearLine = "\x1b[K\n"
 )
 
-// redraw shows the group again and again, until ctx ends. In a pipe what is shown comes one behind the other.
+// redraw shows the group again and again, until ctx ends: at once when the terminal gets another size. In a pipe what is
+// shown comes one behind the other.
 func (s *session) redraw(ctx context.Context, name string) error {
 	ctx = s.env.WatchStdout(ctx)
 	show := s.write
-	if s.env.StdoutTerminal() {
+	var resized chan os.Signal // nil, where there is no screen
+	if s.env.StdoutTerminal() && s.env.Getenv("TERM") != "dumb" && !s.o.json {
 		if err := s.write([]byte(home + clearRest)); err != nil {
 			return err
 		}
@@ -63,8 +67,11 @@ func (s *session) redraw(ctx context.Context, name string) error {
 			columns, lines := size(s.env.StdoutFile())
 			return s.write([]byte(home + string(bytes.ReplaceAll(cut(text, columns, lines-1), []byte("\n"), []byte(clearLine))) + clearRest))
 		}
+		resized = make(chan os.Signal, 1)
+		signal.Notify(resized, unix.SIGWINCH)
+		defer signal.Stop(resized)
 	}
-	tick := time.NewTicker(max(s.o.interval, 100*time.Millisecond))
+	tick := time.NewTicker(s.o.interval)
 	defer tick.Stop()
 	for {
 		if err := s.showStatus(ctx, name, s.screen(), show); err != nil {
@@ -72,13 +79,18 @@ func (s *session) redraw(ctx context.Context, name string) error {
 		}
 		select {
 		case <-tick.C:
+		case <-resized:
 		case <-ctx.Done():
+			if resized != nil {
+				s.write([]byte("\n")) // behind the ^C that the terminal shows
+			}
 			return context.Cause(ctx)
 		}
 	}
 }
 
-// cut makes text fit a terminal: no line is wider, and there are no more of them. 0 is no limit.
+// cut makes text fit a terminal: no line is wider, and there are no more of them. 0 is no limit. A character that may be
+// a wide one counts as two columns.
 func cut(text []byte, columns, lines int) []byte {
 	var out []byte
 	n := 0
@@ -87,11 +99,17 @@ func cut(text []byte, columns, lines int) []byte {
 			break
 		}
 		n++
-		runes := []rune(string(bytes.TrimSuffix(line, []byte("\n"))))
-		if columns > 0 && len(runes) > columns {
-			runes = runes[:columns]
+		width := 0
+		for _, r := range string(bytes.TrimSuffix(line, []byte("\n"))) {
+			if width++; r >= 0x1100 && r < 0x1160 || r >= 0x2e80 {
+				width++
+			}
+			if columns > 0 && width > columns {
+				break
+			}
+			out = utf8.AppendRune(out, r)
 		}
-		out = append(append(out, string(runes)...), '\n')
+		out = append(out, '\n')
 	}
 	return out
 }

@@ -56,7 +56,7 @@ func newTool() *cli.Tool {
 	}
 	return &cli.Tool{
 		Name:     "logsegdump",
-		Usage:    "what is in the files of a log, what is wrong with them, and what can be saved",
+		Usage:    "Show what is in the files of a log, what is wrong with them, and save what can be saved.",
 		Synopsis: []string{"[OPTION]... PATH..."},
 		Operands: []cli.Operand{cli.FileOperand},
 		MinArgs:  1,

@@ -77,7 +77,7 @@ func newTool() *cli.Tool {
 	o := &options{from: "earliest", strategy: string(assign.Range), sessionTimeout: cli.Duration(registry.DefaultSessionTimeout), lines: lines{Lines: cli.Lines{N: defaultLines}}, delimiter: delimiter{Escaped: "\n"}}
 	return &cli.Tool{
 		Name:     "logtail",
-		Usage:    "the messages of topics to standard output",
+		Usage:    "Print the messages of topics.",
 		Synopsis: []string{"[OPTION]... TOPIC..."},
 		Operands: []cli.Operand{cli.TopicOperand},
 		MinArgs:  1,
