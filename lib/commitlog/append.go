@@ -73,7 +73,7 @@ func (l *Log) prepare(h *record.Header) error {
 			return nil
 		}
 		// Rolling lets go of the lock while a flush runs, so the question is asked again.
-		if err := l.roll(); err != nil {
+		if err := l.roll((*segment.Writer).Conclude); err != nil {
 			return err
 		}
 	}
@@ -165,9 +165,9 @@ func (l *Log) fail(err error) error {
 	return disk
 }
 
-// roll ends the last segment and begins another at the end of the log. Everything is flushed first, so only the last
-// segment ever holds what is not durable.
-func (l *Log) roll() error {
+// roll ends the last segment, which conclude concludes, and begins another at the end of the log. Everything is flushed
+// first, so only the last segment ever holds what is not durable.
+func (l *Log) roll(conclude func(*segment.Writer) error) error {
 	sealed := l.writer
 	if err := l.cutRest(); err != nil {
 		return l.refused(err)
@@ -188,7 +188,7 @@ func (l *Log) roll() error {
 		return l.fail(err)
 	}
 	// The indexes first: when another segment follows, they are taken for complete.
-	if err := sealed.Conclude(); err != nil {
+	if err := conclude(sealed); err != nil {
 		return l.refused(err)
 	}
 	next, err := segment.Create(l.env, l.dir, l.end.Load())

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"logkit/lib/record"
 	"logkit/lib/segment"
@@ -157,7 +158,7 @@ func TestKeptIsSaid(t *testing.T) {
 		}
 	}
 	d.goesOn(t, l)
-	if _, _, err := l.Retain(Retention{Bytes: 1}, l.began); err != nil {
+	if _, _, err := l.Retain(Retention{Bytes: 1}, time.Now()); err != nil {
 		t.Fatal(err)
 	}
 	if len(d.kept(t)) != 1 {
@@ -266,9 +267,11 @@ func (d *damaged) refuses(t *testing.T, l *Log) {
 	if _, err := l.Append(data, h, true); !errors.Is(err, ErrStorage) || !vfs.IsNoSpace(err) || l.Err() != nil {
 		t.Errorf("append: %v, the log has failed: %v; want a full disk that may pass", err, l.Err())
 	}
-	if _, _, err := l.Retain(Retention{Age: 1}, l.began.AddDate(3000, 0, 0)); !errors.Is(err, ErrStorage) {
+	l.mu.Lock()
+	if err := l.rollExpired(Retention{Age: 1}, time.Now().AddDate(3000, 0, 0)); !errors.Is(err, ErrStorage) {
 		t.Errorf("retention rolled a segment that is not cut: %v", err)
 	}
+	l.mu.Unlock()
 	if point, err := l.Checkpoint(); err == nil && point > l.Positions().HighWatermark {
 		t.Errorf("recovery point %d", point)
 	}

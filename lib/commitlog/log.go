@@ -15,7 +15,8 @@ import (
 type Options struct {
 	// SegmentBytes is the size at which the log goes on in another segment (1 GiB).
 	SegmentBytes int64
-	// SegmentAge is the age at which it does, counted from the first append to the segment (7 days).
+	// SegmentAge is the age at which it does, counted from the first append to the segment (7 days). When the log has been
+	// opened since, it is counted from the making of the segment's file.
 	SegmentAge time.Duration
 	// FlushMessages is how many records may be appended before a flush begins. 0: no limit.
 	FlushMessages int64
@@ -28,7 +29,7 @@ type Options struct {
 	// Producers bounds what is remembered of idempotent producers (producers.Limits).
 	Producers producers.Limits
 	// SaveStart remembers, durably, that start is the smallest id of the log, for the next Open. It is called before
-	// anything below is deleted. nil: nothing is remembered.
+	// anything below is deleted, unless the disk is full. nil: nothing is remembered.
 	SaveStart func(start int64) error
 }
 
@@ -80,7 +81,7 @@ type Log struct {
 	mu        sync.Mutex
 	options   Options
 	writer    *segment.Writer // of the last segment; nil until the first append after a clean start
-	began     time.Time       // first append to the last segment
+	began     time.Time       // first append to the last segment, or when that was made by an earlier process; zero: it is empty
 	appended  int64           // id of the last appended record + 1: the high watermark after the next flush
 	uncut     bool            // writer.CutRest has to be called before anything is appended
 	spoiled   bool            // the last segment ends with damage: see endsDamaged

@@ -39,6 +39,7 @@ type machine struct {
 	start   int64
 	high    int64
 	saved   []int64 // what the file that remembers the start can hold
+	unsaved bool    // it does not hold the last one, for the disk is full: a segment below that may be gone all the same
 }
 
 // written is a batch as it is in the log, base id and all.
@@ -85,14 +86,21 @@ var many = sync.OnceValue(func() written {
 const dataPath, logPath = "/data", "/data/log"
 
 func newMachine(t rapid.TB, options Options, indexInterval int64) *machine {
-	m := &machine{t: t, fsys: crashfs.New(1), options: options, saved: []int64{0}}
+	m := &machine{t: t, options: options}
 	m.options.SaveStart = m.saveStart
 	m.env = &segment.Env{Logger: slog.New(slog.NewTextHandler(logWriter{m}, nil)), IndexInterval: indexInterval}
+	m.begin()
+	return m
+}
+
+// begin makes an empty log on another file system.
+func (m *machine) begin() {
+	m.fsys, m.saved, m.unsaved = crashfs.New(1), []int64{0}, false
+	m.written, m.refused, m.start, m.high, m.faults, m.full, m.again = nil, nil, 0, 0, false, false, 0
 	m.must(m.fsys.MkdirAll(logPath))
 	m.must(m.fsys.SyncDir("/"))
 	m.must(m.fsys.SyncDir(dataPath))
 	m.must(m.open())
-	return m
 }
 
 // logWriter gives what the log says to the test.
@@ -146,6 +154,7 @@ func (m *machine) saveStart(start int64) error {
 	if err == nil {
 		m.saved = []int64{start}
 	}
+	m.unsaved = err != nil && (m.unsaved || vfs.IsNoSpace(err))
 	return err
 }
 

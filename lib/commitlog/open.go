@@ -111,17 +111,17 @@ func (l *Log) createFirst(from Checkpoint) error {
 	if err != nil {
 		return err
 	}
-	l.begin([]*segment.Segment{writer.Segment}, writer, Positions{Start: start, HighWatermark: start, End: start})
+	l.begin([]*segment.Segment{writer.Segment}, 0, writer, Positions{Start: start, HighWatermark: start, End: start})
 	return nil
 }
 
-// begin sets the state of a log that has just been opened.
-func (l *Log) begin(segments []*segment.Segment, writer *segment.Writer, p Positions) {
-	v := &view{segments: segments, start: p.Start, high: p.HighWatermark}
-	if writer != nil {
-		v.tail = writer.Size()
+// begin sets the state of a log that has just been opened. writer is that of the last segment, which has tail bytes; nil
+// while it is not open for writing.
+func (l *Log) begin(segments []*segment.Segment, tail int64, writer *segment.Writer, p Positions) {
+	l.view.Store(&view{segments: segments, start: p.Start, high: p.HighWatermark, tail: tail})
+	if tail > 0 {
+		l.began, _ = segments[len(segments)-1].Born() // in vain: it counts from the next append
 	}
-	l.view.Store(v)
 	l.end.Store(p.End)
 	l.appended = p.HighWatermark
 	l.writer = writer
@@ -141,8 +141,7 @@ func (l *Log) openClean(bases []int64, from Checkpoint) bool {
 	if err != nil || size != clean.Size {
 		return false
 	}
-	l.begin(segments, nil, Positions{Start: min(from.start(bases[0]), clean.High), HighWatermark: clean.High, End: clean.End})
-	l.view.Load().tail = size // nobody else has seen the view yet
+	l.begin(segments, size, nil, Positions{Start: min(from.start(bases[0]), clean.High), HighWatermark: clean.High, End: clean.End})
 	return true
 }
 
@@ -183,7 +182,7 @@ func (l *Log) recover(bases []int64, from Checkpoint) error {
 	}
 	// The log has reached the base of an empty segment once.
 	end := max(high, found.Next, bases[len(bases)-1], l.floor)
-	l.begin(segments, writer, Positions{Start: start, HighWatermark: high, End: end})
+	l.begin(segments, writer.Size(), writer, Positions{Start: start, HighWatermark: high, End: end})
 	if l.uncut && !mayPass(found.Uncut) {
 		l.fail(found.Uncut)
 	}

@@ -1,11 +1,13 @@
 package commitlog
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"time"
 
 	"logkit/lib/segment"
+	"logkit/lib/vfs"
 )
 
 // Retention says what a log may forget. A zero limit does not hold.
@@ -17,25 +19,43 @@ type Retention struct {
 // Retain deletes whole segments, oldest first: those to which nothing has been appended for longer than r.Age, and as
 // many as can go while at least r.Bytes bytes are left. The last segment goes only by age, and then another is begun
 // first, so ids go on. Age is by the clock of the broker, never by the timestamps of records. It returns how many
-// segments and bytes went. Durable on return; a crash in between deletes the rest at the next Open.
+// segments and bytes went. Durable on return; a crash in between deletes the rest at the next Open. A full disk does not
+// keep it from making room, though some of what it would delete may have to wait for the next call.
 func (l *Log) Retain(r Retention, now time.Time) (segments int, bytes int64, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.failure != nil {
 		return 0, 0, l.failure
 	}
+	notRolled := l.rollExpired(r, now)
+	if notRolled != nil && !mayPass(notRolled) {
+		return 0, 0, notRolled
+	}
+	segments, bytes, err = l.deleteExpired(r, now)
+	return segments, bytes, errors.Join(notRolled, err)
+}
+
+// rollExpired begins another segment behind the last one if that has expired.
+func (l *Log) rollExpired(r Retention, now time.Time) error {
 	v := l.view.Load()
-	if r.Age > 0 && v.tail > 0 && v.high == l.appended {
-		if changed, err := v.segments[len(v.segments)-1].ModTime(); err != nil {
-			return 0, 0, err
-		} else if now.Sub(changed) > r.Age {
-			if err := l.rollExpired(); err != nil {
-				return 0, 0, err
-			}
+	if r.Age <= 0 || v.tail == 0 || v.high != l.appended {
+		return nil
+	}
+	changed, err := v.segments[len(v.segments)-1].ModTime()
+	if err != nil || now.Sub(changed) <= r.Age {
+		return err
+	}
+	if l.writer == nil {
+		if err := l.openWriter(); err != nil {
+			return l.refused(err)
 		}
 	}
-	v = l.view.Load()
-	n, bytes, err := v.expired(r, now)
+	return l.roll((*segment.Writer).ConcludeExpired)
+}
+
+func (l *Log) deleteExpired(r Retention, now time.Time) (segments int, bytes int64, err error) {
+	v := l.view.Load()
+	n, sizes, err := v.expired(r, now)
 	if err != nil || n == 0 {
 		return 0, 0, err
 	}
@@ -43,33 +63,30 @@ func (l *Log) Retain(r Retention, now time.Time) (segments int, bytes int64, err
 	if err != nil {
 		return 0, 0, err
 	}
-	return n, bytes, l.trim(max(v.start, start))
-}
-
-// rollExpired begins another segment behind one that has expired.
-func (l *Log) rollExpired() error {
-	if l.writer == nil {
-		if err := l.openWriter(); err != nil {
-			return l.refused(err)
-		}
+	if start == 0 { // nothing in them is a batch
+		start = min(v.segments[n].Base(), v.high)
 	}
-	return l.roll()
+	err = l.trim(max(v.start, start))
+	for first := l.view.Load().segments[0].Base(); segments < n && v.segments[segments].Base() < first; segments++ {
+		bytes += sizes[segments]
+	}
+	return segments, bytes, err
 }
 
-// expired tells how many segments from the oldest on may go, and their bytes. The last never does.
-func (v *view) expired(r Retention, now time.Time) (n int, bytes int64, err error) {
-	sizes := make([]int64, len(v.segments))
+// expired tells how many bytes each segment has, and how many from the oldest on may go. The last never does.
+func (v *view) expired(r Retention, now time.Time) (n int, sizes []int64, err error) {
+	sizes = make([]int64, len(v.segments))
 	total := int64(0)
 	for i := range v.segments {
 		if sizes[i], err = v.limit(i); err != nil {
-			return 0, 0, err
+			return 0, nil, err
 		}
 		total += sizes[i]
 	}
 	for ; n < len(v.segments)-1; n++ {
 		changed, err := v.segments[n].ModTime()
 		if err != nil {
-			return n, bytes, err
+			return 0, nil, err
 		}
 		old := r.Age > 0 && now.Sub(changed) > r.Age
 		big := r.Bytes > 0 && total-sizes[n] >= r.Bytes
@@ -77,9 +94,8 @@ func (v *view) expired(r Retention, now time.Time) (n int, bytes int64, err erro
 			break
 		}
 		total -= sizes[n]
-		bytes += sizes[n]
 	}
-	return n, bytes, nil
+	return n, sizes, nil
 }
 
 // DeleteBefore makes id the smallest that can be read, and deletes the segments that lie wholly below it. id must be
@@ -105,7 +121,7 @@ func (l *Log) DeleteBefore(id int64) (start int64, err error) {
 }
 
 // trim moves the start of the log. It is remembered before anything is deleted: when everything has gone it is all that
-// says where the log stands.
+// says where the log stands. Only where there is no room for that is one segment deleted before.
 func (l *Log) trim(start int64) error {
 	n, err := below(l.view.Load().segments, start)
 	if err != nil {
@@ -118,18 +134,44 @@ func (l *Log) trim(start int64) error {
 		}
 		start = max(start, l.view.Load().start)
 	}
-	if l.options.SaveStart != nil {
-		if err := l.options.SaveStart(start); err != nil {
-			return fmt.Errorf("log %s: start %d is not remembered: %w", l.dir, start, err)
+	err = l.saveStart(start)
+	if vfs.IsNoSpace(err) && n > 0 { // somebody must make room first
+		if err = l.deleteOldest(1, start); err == nil {
+			err = l.saveStart(start)
 		}
 	}
-	v := *l.view.Load()
-	v.start = start
-	if n, err = below(v.segments, start); err != nil {
+	if err != nil {
 		return err
 	}
+	return l.deleteBelow(start)
+}
+
+func (l *Log) saveStart(start int64) error {
+	if l.options.SaveStart == nil {
+		return nil
+	}
+	if err := l.options.SaveStart(start); err != nil {
+		return fmt.Errorf("log %s: start %d is not remembered: %w", l.dir, start, err)
+	}
+	return nil
+}
+
+// deleteBelow moves the start of the log and deletes the segments that lie wholly below it.
+func (l *Log) deleteBelow(start int64) error {
+	n, err := below(l.view.Load().segments, start)
+	if err != nil {
+		return err
+	}
+	return l.deleteOldest(n, start)
+}
+
+// deleteOldest moves the start of the log and deletes the first n segments, which lie wholly below it. When that is not
+// remembered, a crash may bring them back, whole, or leave a start that is too low: then who asks for a record of theirs
+// is led to the first one that is left, and not told that it is gone.
+func (l *Log) deleteOldest(n int, start int64) error {
+	v := *l.view.Load()
 	gone := v.segments[:n]
-	v.segments = v.segments[n:]
+	v.start, v.segments = start, v.segments[n:]
 	l.view.Store(&v)
 	return l.remove(gone)
 }

@@ -11,6 +11,7 @@ import (
 	"logkit/lib/record"
 	"logkit/lib/segment"
 	"logkit/lib/vfs"
+	"logkit/lib/vfs/crashfs"
 )
 
 // oneBatchEach opens a log in which every batch has a segment of its own, with n of them.
@@ -48,6 +49,42 @@ func TestRollByAge(t *testing.T) {
 	mustAppend(t, l, true, "x")
 	if n := segments(t, dir); n != 3 {
 		t.Errorf("%d segments, want 3: the last is not an hour old", n)
+	}
+}
+
+// A restart makes a segment no younger: else one of a topic with few records would never end, and never expire, on a machine
+// that is restarted now and then.
+func TestRollByAgeAfterRestart(t *testing.T) {
+	memory := crashfs.New(1)
+	if err := memory.MkdirAll("/log"); err != nil {
+		t.Fatal(err)
+	}
+	for _, fsys := range []vfs.FS{vfs.OS, memory} {
+		for _, orderly := range []bool{true, false} {
+			dir := t.TempDir()
+			if fsys == memory {
+				dir = fmt.Sprintf("/log%v", orderly)
+				if err := memory.MkdirAll(dir); err != nil {
+					t.Fatal(err)
+				}
+			}
+			l := openTest(t, fsys, dir, Options{}, Checkpoint{})
+			mustAppend(t, l, true, "x")
+			clean, err := l.Close()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !orderly {
+				clean = nil
+			}
+			l = openTest(t, fsys, dir, Options{SegmentAge: time.Nanosecond}, Checkpoint{Clean: clean})
+			for want := 2; want <= 3; want++ {
+				mustAppend(t, l, true, "y")
+				if _, n, err := l.Size(); n != want || err != nil {
+					t.Errorf("%T, orderly %v: %d segments, %v; want %d", fsys, orderly, n, err, want)
+				}
+			}
+		}
 	}
 }
 

@@ -73,6 +73,16 @@ func (s *Segment) ModTime() (time.Time, error) {
 	return info.ModTime(), nil
 }
 
+// Born is when the segment was begun, by the clock of the file system; where that does not know, when it was last appended
+// to.
+func (s *Segment) Born() (time.Time, error) {
+	born, err := s.env.FS.Born(s.LogPath())
+	if err == nil && born.IsZero() {
+		return s.ModTime()
+	}
+	return born, err
+}
+
 // Log opens the .log file for reading; release the handle after use.
 func (s *Segment) Log() (*Handle, error) { return s.env.Files.Open(s.LogPath()) }
 

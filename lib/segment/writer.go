@@ -103,6 +103,22 @@ func (w *Writer) Conclude() error {
 	return w.saveIndexes(w.index.entries())
 }
 
+// ConcludeExpired is Conclude for a segment that is to be deleted. When there is no room for its indexes they are deleted,
+// durably: whoever reads it until then has them built again.
+func (w *Writer) ConcludeExpired() error {
+	err := w.Conclude()
+	if !vfs.IsNoSpace(err) {
+		return err
+	}
+	for _, suffix := range []string{TimeIndexSuffix, IndexSuffix} {
+		if err := w.env.FS.Remove(w.path + suffix); err != nil && !isMissing(err) {
+			return err
+		}
+		w.env.Files.Forget(w.path + suffix)
+	}
+	return w.env.FS.SyncDir(filepath.Dir(w.path))
+}
+
 // Seal ends the writing of a segment that is concluded: it becomes one like all others.
 func (w *Writer) Seal() {
 	w.written.Store(nil)

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -64,6 +65,17 @@ func (osFS) MkdirAll(dir string) error                 { return os.MkdirAll(dir,
 func (osFS) Rename(from, to string) error              { return os.Rename(from, to) }
 func (osFS) Remove(name string) error                  { return os.Remove(name) }
 func (osFS) RemoveAll(dir string) error                { return os.RemoveAll(filepath.Clean(dir)) }
+
+func (osFS) Born(name string) (time.Time, error) {
+	var info unix.Statx_t
+	if err := unix.Statx(unix.AT_FDCWD, name, 0, unix.STATX_BTIME, &info); err != nil {
+		return time.Time{}, &fs.PathError{Op: "statx", Path: name, Err: err}
+	}
+	if info.Mask&unix.STATX_BTIME == 0 {
+		return time.Time{}, nil
+	}
+	return time.Unix(info.Btime.Sec, int64(info.Btime.Nsec)), nil
+}
 
 func (osFS) SyncDir(dir string) error {
 	d, err := os.Open(dir)

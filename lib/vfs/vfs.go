@@ -10,6 +10,7 @@ import (
 	"io"
 	"io/fs"
 	"path/filepath"
+	"time"
 )
 
 // File is an open regular file. All methods may be called from several goroutines at once; reads and writes carry
@@ -46,6 +47,8 @@ type FS interface {
 	ReadDir(dir string) ([]fs.DirEntry, error)
 	// Stat describes a file or directory.
 	Stat(name string) (fs.FileInfo, error)
+	// Born is when a file was made, by the clock of the file system; the zero time where that does not remember it.
+	Born(name string) (time.Time, error)
 	// MkdirAll makes a directory and its missing parents. Only SyncDir of each parent makes that durable.
 	MkdirAll(dir string) error
 	// Rename moves a file or directory within a file system, replacing a file of that name.

@@ -45,6 +45,21 @@ var conformance = []struct {
 			x.t.Errorf("name %q, want %q", f.Name(), x.path("f"))
 		}
 	}},
+	{"born once", func(x *fixture) {
+		f := x.create("f")
+		born, err := x.fs.Born(x.path("f"))
+		x.must(err)
+		x.write(f, 0, "hello")
+		x.must(x.fs.Rename(x.path("f"), x.path("g")))
+		x.create("g") // it is there already
+		info, err := x.fs.Stat(x.path("g"))
+		x.must(err)
+		if again, err := x.fs.Born(x.path("g")); err != nil || !again.Equal(born) || again.After(info.ModTime()) {
+			x.t.Errorf("born at %v, before at %v, changed at %v: %v", again, born, info.ModTime(), err)
+		}
+		_, err = x.fs.Born(x.path("f"))
+		x.is("born", err, fs.ErrNotExist)
+	}},
 	{"reads end with EOF", func(x *fixture) {
 		f := x.create("f")
 		x.write(f, 0, "abc")

@@ -94,7 +94,7 @@ func (c cloner) inode(n *inode) *inode {
 	if n == nil || c[n] != nil {
 		return c[n]
 	}
-	copied := &inode{modTime: n.modTime, contents: contents{
+	copied := &inode{born: n.born, modTime: n.modTime, contents: contents{
 		data: slices.Clone(n.data), disk: slices.Clone(n.disk), pending: slices.Clone(n.pending), settled: n.settled,
 	}}
 	c[n] = copied

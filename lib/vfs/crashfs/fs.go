@@ -152,6 +152,17 @@ func (f *FS) Stat(name string) (fs.FileInfo, error) {
 	})
 }
 
+// Born is when a file was made; see vfs.FS. It is an OpStat.
+func (f *FS) Born(name string) (time.Time, error) {
+	return call(f, OpStat, name, func() (time.Time, error) {
+		n, err := f.lookup(name)
+		if err != nil {
+			return time.Time{}, err
+		}
+		return n.born, nil
+	})
+}
+
 // MkdirAll makes directories, one after the other: an OpMkdir for each that is missing.
 func (f *FS) MkdirAll(dir string) error {
 	p := parts(dir)

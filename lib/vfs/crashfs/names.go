@@ -17,14 +17,19 @@ type inode struct {
 	// Of a directory, nil in a file: the names in it as they are seen, and as they are on the disk.
 	entries, durable map[string]*inode
 
-	modTime time.Time
-	locked  bool
+	born, modTime time.Time
+	locked        bool
 }
 
-func newFile() *inode { return &inode{modTime: time.Now()} }
+func newFile() *inode {
+	now := time.Now()
+	return &inode{born: now, modTime: now}
+}
 
 func newDir() *inode {
-	return &inode{entries: map[string]*inode{}, durable: map[string]*inode{}, modTime: time.Now()}
+	n := newFile()
+	n.entries, n.durable = map[string]*inode{}, map[string]*inode{}
+	return n
 }
 
 func (n *inode) isDir() bool { return n.entries != nil }
