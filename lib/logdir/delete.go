@@ -58,7 +58,8 @@ type doomedLog struct {
 	partition
 	log     *commitlog.Log // nil when it could not be opened
 	topicID string
-	renamed string // path that its directory has by now
+	hidden  bool
+	renamed string // path that its directory has by now; "" while it has its own
 }
 
 // find collects partitions that are to be deleted, the highest first.
@@ -77,7 +78,7 @@ func (d *Dir) find(topic string, numbers []int32) (list []*doomedLog, err error)
 		if !d.topics[topic][number] {
 			return nil, fmt.Errorf("topic %q: partition %d: %w", topic, number, ErrNoTopic)
 		}
-		list = append(list, &doomedLog{partition: p, log: d.logs[p], topicID: d.ids[p]})
+		list = append(list, &doomedLog{partition: p, log: d.logs[p], topicID: d.ids[p], hidden: d.hidden[p]})
 	}
 	slices.SortFunc(list, func(a, b *doomedLog) int { return cmp.Compare(b.number, a.number) })
 	return list, nil
@@ -106,30 +107,37 @@ func (d *Dir) setAside(list []*doomedLog) error {
 	return d.fsys.SyncDir(d.path)
 }
 
-// bringBack undoes setAside and forget: the logs are opened once more. One that cannot be is missing until the next Open,
-// or lost when its directory does not come back.
+// bringBack undoes setAside and forget, durably: the logs are opened once more. One whose directory does not come back is
+// lost with the next Open.
 func (d *Dir) bringBack(list []*doomedLog) {
 	for _, l := range list {
-		if err := d.bringBackOne(l.partition, l.renamed, l.topicID); err != nil {
+		if err := d.bringBackOne(l); err != nil {
 			d.options.Logger.Error("partition half deleted", "dir", filepath.Join(d.path, l.dir()), "reason", err)
 		}
 	}
+	if err := d.fsys.SyncDir(d.path); err != nil { // lest a power loss bring back the other names
+		d.options.Logger.Error("partitions that came back may be gone after a power loss", "topic", list[0].topic, "reason", err)
+	}
 }
 
-func (d *Dir) bringBackOne(p partition, renamed, topicID string) error {
-	dir := filepath.Join(d.path, p.dir())
-	if renamed != "" {
-		if err := d.fsys.Rename(renamed, dir); err != nil {
+func (d *Dir) bringBackOne(l *doomedLog) error {
+	if l.renamed != "" {
+		if err := d.fsys.Rename(l.renamed, filepath.Join(d.path, l.dir())); err != nil {
 			return err
 		}
 	}
-	log, err := commitlog.Open(d.env, dir, d.logOptions(p), d.knownMarks().of(p))
-	if err != nil {
-		return err
-	}
+	log, err := commitlog.Open(d.env, filepath.Join(d.path, l.dir()), d.logOptions(l.partition), d.knownMarks().of(l.partition))
 	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.add(p, log, topicID)
+	if err == nil {
+		d.add(l.partition, log, l.topicID)
+	}
+	if l.hidden {
+		d.hidden[l.partition] = true
+	}
+	d.mu.Unlock()
+	if err != nil {
+		d.addUnopened(l.partition, l.topicID, err)
+	}
 	return nil
 }
 

@@ -222,9 +222,11 @@ func (d *Dir) openAll() error {
 // addUnopened makes known a partition whose log cannot be opened.
 func (d *Dir) addUnopened(p partition, topicID string, err error) {
 	d.options.Logger.Error("partition cannot be opened, and is not served; nothing of it is changed", "dir", filepath.Join(d.path, p.dir()), "reason", err)
+	d.mu.Lock()
 	d.add(p, nil, topicID)
 	delete(d.logs, p)
 	d.unopened[p] = err
+	d.mu.Unlock()
 	if d.options.Log.OnFailure != nil {
 		d.options.Log.OnFailure(err)
 	}

@@ -21,19 +21,19 @@ func (d *Dir) SetAside(topic string, number int32) (name string, err error) {
 	}
 	p := partition{topic, number}
 	d.mu.Lock()
-	there, log, id := d.topics[topic][number], d.logs[p], d.ids[p]
+	there, l := d.topics[topic][number], &doomedLog{partition: p, log: d.logs[p], topicID: d.ids[p], hidden: d.hidden[p]}
 	d.drop(p)
 	d.mu.Unlock()
 	if !there {
 		return "", fmt.Errorf("topic %q: partition %d: %w", topic, number, ErrNoTopic)
 	}
 	var closed error
-	if log != nil {
-		_, closed = log.Close()
+	if l.log != nil {
+		_, closed = l.log.Close()
 	}
 	name = filepath.Join(d.path, p.renamed(straySuffix))
 	if err := d.fsys.Rename(filepath.Join(d.path, p.dir()), name); err != nil {
-		return "", errors.Join(err, closed, d.bringBackOne(p, "", id))
+		return "", errors.Join(err, closed, d.bringBackOne(l))
 	}
 	return name, errors.Join(d.fsys.SyncDir(d.path), d.forgetMarks(d.has))
 }
