@@ -53,12 +53,13 @@ func (m *Member) here() map[string][]logdir.Partition {
 }
 
 // align brings the directory in line with the tree, as far as one topic is concerned. The package comment has the rules.
-func (m *Member) align(ctx context.Context, name string) error {
+func (m *Member) align(ctx context.Context, name string) (err error) {
+	m.look(name)
+	defer func() { m.looked(name, err == nil) }()
 	t, known := m.Cluster().Topics[name]
 	t.Name = name
 	var settings logdir.Settings
 	if known && m.hasPart(t) {
-		var err error
 		if settings, err = m.settings(ctx, name); err != nil {
 			return err
 		}
@@ -165,7 +166,7 @@ func (m *Member) hide(p logdir.Partition, t registry.Topic, known bool) {
 		reason, hint = fmt.Sprintf("it is broker %d's", holder),
 			fmt.Sprintf("if this is the directory of broker %d: --id %d --adopt, on a copy that has no other id", holder, holder)
 	}
-	m.once(slog.LevelError, fmt.Sprintf("%s-%d %s", p.Topic, p.Number, reason), "partition is kept, and not served: "+reason,
+	m.once(slog.LevelError, p.Topic, fmt.Sprintf("%d %s", p.Number, reason), "partition is kept, and not served: "+reason,
 		"topic", p.Topic, "partition", p.Number, "topic_id", p.TopicID, "hint", hint)
 }
 
@@ -202,23 +203,12 @@ func (m *Member) settings(ctx context.Context, name string) (logdir.Settings, er
 	usable := make(logdir.Settings, len(set))
 	for key, value := range set {
 		if err := (logdir.Settings{key: value}).Check(); err != nil {
-			m.once(slog.LevelWarn, "setting "+name+" "+key+"="+value, "setting is not used", "topic", name, "reason", err)
+			m.once(slog.LevelWarn, name, key+"="+value, "setting is not used", "topic", name, "reason", err)
 			continue
 		}
 		usable[key] = value
 	}
 	return usable, nil
-}
-
-// once says what a key stands for, once.
-func (m *Member) once(level slog.Level, key, message string, args ...any) {
-	m.mu.Lock()
-	again := m.said[key]
-	m.said[key] = true
-	m.mu.Unlock()
-	if !again {
-		m.logger.Log(context.Background(), level, message, args...)
-	}
 }
 
 // unbury takes away tombstones of this broker that nothing lies under: a crash came between, or there never was anything.

@@ -68,7 +68,7 @@ type Member struct {
 	mu      sync.Mutex
 	rounds  chan struct{}    // closed, and replaced, after each round of the follower
 	failed  map[string]error // by topic: what could not be done here, and is tried again
-	said    map[string]bool  // what has been reported, and has not changed
+	said    map[string]*said // by topic: what has been reported, and has not changed
 	unready error            // why the last round did not end
 }
 
@@ -81,7 +81,7 @@ func Join(ctx context.Context, options Options) (*Member, error) {
 	options = options.withDefaults()
 	m := &Member{
 		session: options.Session, dir: options.Dir, options: options, logger: options.Logger,
-		applying: make(chan struct{}, 1), again: make(chan struct{}, 1), rounds: make(chan struct{}), failed: make(map[string]error), said: make(map[string]bool),
+		applying: make(chan struct{}, 1), again: make(chan struct{}, 1), rounds: make(chan struct{}), failed: make(map[string]error), said: make(map[string]*said),
 	}
 	if err := m.reach(ctx); err != nil {
 		return nil, err

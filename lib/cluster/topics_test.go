@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"errors"
+	"fmt"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -128,25 +129,41 @@ func TestTakenName(t *testing.T) {
 	}
 }
 
-// TestForeignSettings: what another tool has set in the tree and nobody here understands is left out, and said once.
+// TestForeignSettings: what another tool has set in the tree and nobody here understands is left out, and said once: when it
+// comes back after it was gone, once more.
 func TestForeignSettings(t *testing.T) {
 	a := start(t, zkfake.New(), t.TempDir())
 	a.create("t", 1, nil)
-	for range 2 {
+	set := func(age string, foreign bool) {
+		t.Helper()
 		err := a.session.ChangeSettings(t.Context(), "t", func(s map[string]string) error {
-			s["retention.ms"], s["cleanup.policy"] = "99", "compact"
+			s["retention.ms"] = age
+			if delete(s, "cleanup.policy"); foreign {
+				s["cleanup.policy"] = "compact"
+			}
 			return nil
 		})
 		if err != nil {
 			t.Fatal(err)
 		}
-		a.view.Watcher().Signal()
+		eventually(t, "the other setting holds", func() bool { return a.dir.Settings("t")["retention.ms"] == age })
+		if got := a.dir.Settings("t"); len(got) != 1 {
+			t.Errorf("settings %v, want the one that can be", got)
+		}
 	}
-	eventually(t, "the other setting holds", func() bool { return a.dir.Settings("t")["retention.ms"] == "99" })
-	if got := a.dir.Settings("t"); len(got) != 1 {
-		t.Errorf("settings %v, want the one that can be", got)
+	for i, step := range []struct {
+		foreign bool
+		lines   int
+	}{{true, 1}, {true, 1}, {false, 1}, {true, 2}} {
+		set(fmt.Sprint(100+i), step.foreign)
+		if n := a.log.count("setting is not used"); n != step.lines {
+			t.Errorf("step %d: %d lines say so, want %d", i, n, step.lines)
+		}
 	}
-	if n := a.log.count("setting is not used"); n != 1 {
-		t.Errorf("%d lines say so, want 1", n)
-	}
+	a.remove("t")
+	eventually(t, "nothing of it is kept", func() bool {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		return len(a.said) == 0
+	})
 }
