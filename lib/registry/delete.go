@@ -72,6 +72,7 @@ func (s *Session) opTombstones(t Topic) (ops []any) {
 }
 
 // FinishDeletes goes on with deletions that were begun and not ended, also those that only Kafka's own tools have marked.
+// Topics that nobody can read are left alone, and logged.
 func (s *Session) FinishDeletes(ctx context.Context) error {
 	marked, _, err := s.children(ctx, deletePath)
 	if err != nil {
@@ -79,17 +80,22 @@ func (s *Session) FinishDeletes(ctx context.Context) error {
 	}
 	slices.Sort(marked)
 	for _, name := range marked {
-		t, found, err := s.Topic(ctx, name)
+		data, _, found, err := s.find(ctx, topicPath(name))
 		if err != nil {
 			return err
 		}
-		switch {
-		case !found:
-			err = s.remove(ctx, deleteMark(name))
-		default:
-			err = s.DeleteTopic(ctx, t)
+		if !found {
+			if err := s.remove(ctx, deleteMark(name)); err != nil {
+				return err
+			}
+			continue
 		}
-		if err != nil && !errors.Is(err, ErrNoTopic) {
+		t, err := decodeTopic(name, data)
+		if err != nil {
+			s.options.Logger.Warn("topic is not deleted, although it is marked so", "path", topicPath(name), "error", err)
+			continue
+		}
+		if err := s.DeleteTopic(ctx, t); err != nil && !errors.Is(err, ErrNoTopic) {
 			return err
 		}
 	}

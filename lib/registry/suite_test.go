@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-zookeeper/zk"
 	"github.com/google/go-cmp/cmp"
 
 	"logkit/lib/registry"
@@ -372,4 +373,30 @@ func TestTree(t *testing.T) {
 	if diff := cmp.Diff(want, text); diff != "" {
 		t.Error(diff)
 	}
+}
+
+// Deletions that were only marked, as Kafka's own tools do, are carried out; a mark of what is not there goes; and what
+// nobody can read keeps nobody from the rest.
+func TestFinishDeletes(t *testing.T) {
+	all(t, func(t *testing.T, target target) {
+		c, conn, ctx := target.planted(t), target.conn(t), background(t)
+		topic(t, c, "kept", 1)
+		topic(t, c, "marked", 1)
+		for path, data := range map[string]string{
+			"/brokers/topics/foreign":      "not ours",
+			"/admin/delete_topics/foreign": "", "/admin/delete_topics/marked": "", "/admin/delete_topics/none": "",
+		} {
+			_, err := conn.Create(target.root+path, []byte(data), 0, zk.WorldACL(zk.PermAll))
+			must(t, err)
+		}
+		must(t, c.FinishDeletes(ctx))
+		if topics := get[map[string]registry.Topic](t)(c.Topics(ctx)); len(topics) != 1 || topics["kept"].ID == "" {
+			t.Errorf("topics %v, want the one that is not marked", topics)
+		}
+		marks, _, err := conn.Children(target.root + "/admin/delete_topics")
+		must(t, err)
+		if !cmp.Equal(marks, []string{"foreign"}) {
+			t.Errorf("marks %v, want that of the one that is left alone", marks)
+		}
+	})
 }
