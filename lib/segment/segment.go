@@ -32,6 +32,7 @@ type Env struct {
 type Segment struct {
 	env  *Env
 	path string // without suffix
+	log  string // of the .log file: every read asks for it
 	base int64
 
 	// written holds the indexes while the segment is being written, or when the disk did not take them, and is nil when
@@ -46,14 +47,15 @@ type entries struct{ offsets, times []byte }
 
 // Open names the segment with base id base in dir. It touches no file: they are opened when they are read.
 func Open(env *Env, dir string, base int64) *Segment {
-	return &Segment{env: env, path: Path(dir, base), base: base}
+	path := Path(dir, base)
+	return &Segment{env: env, path: path, log: path + LogSuffix, base: base}
 }
 
 // Base is the id of the first record, and the name of the files.
 func (s *Segment) Base() int64 { return s.base }
 
 // LogPath is the path of the .log file.
-func (s *Segment) LogPath() string { return s.path + LogSuffix }
+func (s *Segment) LogPath() string { return s.log }
 
 // Size is the length of the .log file in bytes.
 func (s *Segment) Size() (int64, error) {
