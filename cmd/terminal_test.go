@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -58,6 +59,62 @@ func (s *screen) until(text string) []string {
 	}
 }
 
+// interrupted is all that the screen shows when logcat was interrupted: how far it has come, and the exit status.
+var interrupted = regexp.MustCompile(`^logcat: [0-9]+ messages acknowledged, 0 refused, [0-9]+ not delivered; a-log-file-with-a-rather-long-name: line [0-9]+ is the last one readexit 130$`)
+
+// A window that is made narrower, and wider, keeps nothing of a line that was too long for it, and loses nothing else.
+func TestProgressInAnotherWidth(t *testing.T) {
+	v := &mortal{t: t, dir: t.TempDir(), listen: "127.0.0.1:0"}
+	broker := v.start()
+	t.Cleanup(v.stop)
+	dir := t.TempDir()
+	const name = "a-log-file-with-a-rather-long-name"
+	if err := os.WriteFile(filepath.Join(dir, name), []byte(strings.Repeat("line\n", 100_000)), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	s := newScreen(t, 120, dir, broker, "seq 20; logcat --rate 50 t "+name)
+	s.until(name + ": ")
+	for _, columns := range []string{"40", "25", "120", "50"} {
+		s.tmux("resize-window", "-x", columns)
+		begun := time.Now()
+		for before := s.all(); ; time.Sleep(20 * time.Millisecond) { // until it is written anew, and what was before is gone
+			shown := s.all()
+			if len(shown) == 21 && shown[19] == "20" && strings.HasPrefix(shown[20], "a-log") && shown[20] != before[len(before)-1] {
+				break
+			}
+			if time.Since(begun) > patience {
+				t.Fatalf("in %s columns:\n%s", columns, strings.Join(shown, "\n"))
+			}
+		}
+	}
+	s.tmux("send-keys", "C-c")
+	s.until("exit ")
+	if text := strings.Join(s.all()[20:], ""); !interrupted.MatchString(text) {
+		t.Errorf("after Ctrl-C:\n%s", text)
+	}
+}
+
+// A terminal that can not clear a line shows no progress.
+func TestNoProgressOnDumbTerminal(t *testing.T) {
+	v := &mortal{t: t, dir: t.TempDir(), listen: "127.0.0.1:0"}
+	broker := v.start()
+	t.Cleanup(v.stop)
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "in"), []byte(strings.Repeat("line\n", 30)), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	s := newScreen(t, 80, dir, broker, "TERM=dumb logcat --rate 50 t in 2>&1 | cat; TERM=dumb script -qc 'logcat --rate 50 t in' typescript > said; grep -c acknowledged said")
+	if lines := s.until("exit "); lines[0] != "0" {
+		t.Errorf("%s", strings.Join(lines, "\n"))
+	}
+}
+
+// all is what the screen shows and what has been moved out of it at its top, as lines that are not broken.
+func (s *screen) all() []string {
+	s.t.Helper()
+	return strings.Split(strings.TrimRight(s.tmux("capture-pane", "-p", "-J", "-S", "-"), "\n "), "\n")
+}
+
 // A file that is sent shows how far it has come, on one line, however narrow the terminal is; Ctrl-C leaves nothing of it.
 // What is not a terminal gets none of it.
 func TestProgressOnTerminal(t *testing.T) {
@@ -72,17 +129,16 @@ func TestProgressOnTerminal(t *testing.T) {
 	for _, columns := range []int{100, 30} {
 		s := newScreen(t, columns, dir, broker, "logcat --rate 50 t "+name)
 		lines := s.until(" acknowledged")
-		if len(lines) != 1 || len(lines[0]) > columns-3 || !strings.HasPrefix(lines[0], "a-log-") {
+		if len(lines) != 1 || len(lines[0]) > columns-1 || !strings.HasPrefix(lines[0], "a-log-") {
 			t.Errorf("in %d columns:\n%s", columns, strings.Join(lines, "\n"))
 		}
 		s.tmux("send-keys", "C-c")
-		lines = s.until("exit ")
-		if last := lines[len(lines)-1]; last != "exit 130" || strings.Contains(strings.Join(lines, ""), "acknowledged") {
-			t.Errorf("in %d columns, after Ctrl-C:\n%s", columns, strings.Join(lines, "\n"))
+		if text := strings.Join(s.until("exit "), ""); !interrupted.MatchString(text) {
+			t.Errorf("in %d columns, after Ctrl-C:\n%s", columns, text)
 		}
 	}
-	s := newScreen(t, 80, dir, broker, "{ logcat --rate 50 t "+name+" 2> err > out & }; logtail -f -n 0 -c 50 t > tail; kill $!; wait $!; cat err out")
-	if lines := s.until("exit "); len(lines) != 1 || lines[0] != "exit 0" {
+	s := newScreen(t, 80, dir, broker, "{ logcat --rate 50 t "+name+" 2> err > out & }; logtail -f -n 0 -c 50 t > tail; kill $!; wait $!; cat err out; grep -c read err")
+	if lines := s.until("exit "); len(lines) != 4 || lines[2] != "1" || lines[3] != "exit 0" {
 		t.Errorf("beside a terminal:\n%s", strings.Join(lines, "\n"))
 	}
 }

@@ -25,7 +25,7 @@ _logcat()
     local -a words=() logtopic=() logrebalance=() # what they are asked with
     local -r replaced=$2 # what readline puts an answer in the place of
     local line=$COMP_LINE rest word glued redirected= option= ended= command= prefix= cur full
-    local -r valued='^(--broker|--timeout|--partition|--delimiter|--key-delimiter|--key|--header|--compress|--acks|--linger|--batch-bytes|--rate|--progress|--confirm|-[0wnvqh]*[bpdKkHza])$' attached='^(-[0wnvqh]*([bpdKkHza]))(.+)$'
+    local -r valued='^(--broker|--zookeeper|--timeout|--partition|--delimiter|--key-delimiter|--key|--header|--compress|--acks|--linger|--batch-bytes|--rate|--progress|--confirm|-[0wnvqh]*[bpdKkHza])$' attached='^(-[0wnvqh]*([bpdKkHza]))(.+)$'
     local -i i operands=0 beyond
     COMPREPLY=()
 
@@ -117,7 +117,7 @@ _logcat()
         ?*) ;;
         *)
             if [[ ! $ended && $cur == -* ]]; then
-                mapfile -t COMPREPLY < <(compgen -W '--broker -b --timeout --partition -p --delimiter -d --null -0 --key-delimiter -K --key -k --header -H --tombstones --crlf --whole -w --json --compress -z --acks -a --linger --batch-bytes --rate --tee --progress --confirm --dry-run -n --verbose -v --quiet -q --help -h --version' -- "$cur")
+                mapfile -t COMPREPLY < <(compgen -W '--broker -b --zookeeper --timeout --partition -p --delimiter -d --null -0 --key-delimiter -K --key -k --header -H --tombstones --crlf --whole -w --json --compress -z --acks -a --linger --batch-bytes --rate --tee --progress --confirm --dry-run -n --summary --verbose -v --quiet -q --help -h --version' -- "$cur")
             else
                 case $operands in
                     0)

@@ -9,7 +9,7 @@ function __logcat_asked
             echo -- "$words[1]"
         else if test "$argv[1]" = logrebalance; and string match -q -- '--zookeeper=*' "$words[1]"
             echo -- "$words[1]"
-        else if string match -qr -- '^(--broker|--timeout|--partition|--delimiter|--key-delimiter|--key|--header|--compress|--acks|--linger|--batch-bytes|--rate|--progress|--confirm|-[0wnvqh]*[bpdKkHza])$' "$words[1]"
+        else if string match -qr -- '^(--broker|--zookeeper|--timeout|--partition|--delimiter|--key-delimiter|--key|--header|--compress|--acks|--linger|--batch-bytes|--rate|--progress|--confirm|-[0wnvqh]*[bpdKkHza])$' "$words[1]"
             if string match -qr -- '^(--broker|-[^-]*b)$' "$words[1]"
                 echo -- "--broker=$words[2]"
             else if test "$words[1]" = --zookeeper; and test "$argv[1]" = logrebalance
@@ -38,7 +38,7 @@ function __logcat_at
             break
         else if not string match -q -- '-?*' "$words[1]"
             set -a operands "$words[1]"
-        else if string match -qr -- '^(--broker|--timeout|--partition|--delimiter|--key-delimiter|--key|--header|--compress|--acks|--linger|--batch-bytes|--rate|--progress|--confirm|-[0wnvqh]*[bpdKkHza])$' "$words[1]"
+        else if string match -qr -- '^(--broker|--zookeeper|--timeout|--partition|--delimiter|--key-delimiter|--key|--header|--compress|--acks|--linger|--batch-bytes|--rate|--progress|--confirm|-[0wnvqh]*[bpdKkHza])$' "$words[1]"
             set -e words[1]
         end
     end
@@ -62,6 +62,7 @@ complete -c logcat -f
 complete -c logcat -n '__logcat_at \'\' 0' -a '(__logcat_topics)'
 complete -c logcat -n '__logcat_at \'\' 1 +' -F
 complete -c logcat -l broker -s b -x -d 'a broker to ask first, HOST:PORT; repeatable, commas between several'
+complete -c logcat -l zookeeper -x -d 'taken, and without effect: this tool asks brokers only'
 complete -c logcat -l timeout -x -d 'how long to wait for a broker'
 complete -c logcat -l partition -s p -x -d 'send to partition N'
 complete -c logcat -l delimiter -s d -x -d 'what ends a message: STR, with escapes'
@@ -74,7 +75,7 @@ complete -c logcat -l crlf -d 'a carriage return before the delimiter belongs to
 complete -c logcat -l whole -s w -d 'each file is one message'
 complete -c logcat -l json -d 'the input is what logtail --json writes'
 complete -c logcat -l compress -s z -x -a 'none gzip snappy lz4 zstd' -d 'compress batches with CODEC: none, gzip, snappy, lz4, zstd'
-complete -c logcat -l acks -s a -x -a 'all 1 0' -d 'what counts as delivered: on disk, appended, or sent: all, 1, 0'
+complete -c logcat -l acks -s a -x -a 'all 1 0' -d 'wait for ACKS, that it is on disk, appended, or nothing: all, 1, 0'
 complete -c logcat -l linger -x -d 'how long a line waits for others'
 complete -c logcat -l batch-bytes -x -d 'the largest batch before compression'
 complete -c logcat -l rate -x -d 'send at most N messages a second'
@@ -82,7 +83,8 @@ complete -c logcat -l tee -d 'copy the input to standard output as it is acknowl
 complete -c logcat -l progress -r -F -d 'keep in FILE how much of the input is acknowledged, and go on from there'
 complete -c logcat -l confirm -r -F -d 'with --json: write to FILE the source of each message that is acknowledged, TOPIC PARTITION NEXT-ID'
 complete -c logcat -l dry-run -s n -d 'send nothing, say what would be sent'
-complete -c logcat -l verbose -s v -d 'a receipt for each batch, PARTITION FIRST-ID COUNT, and a summary at the end'
-complete -c logcat -l quiet -s q -d 'no hints, no progress'
+complete -c logcat -l summary -d 'say at the end how many messages were acknowledged, their bytes, and the time'
+complete -c logcat -l verbose -s v -d 'the summary, and a receipt for each batch: PARTITION FIRST-ID COUNT'
+complete -c logcat -l quiet -s q -d 'no hints, no progress, no counts when it is interrupted'
 complete -c logcat -l help -s h -d 'show this help and exit'
 complete -c logcat -l version -d 'show the version and exit'

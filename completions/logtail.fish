@@ -83,7 +83,7 @@ complete -c logtail -l from -x -a 'earliest latest' -d 'with -g, where to start 
 complete -c logtail -l confirm -r -F -d 'with -g, commit only positions that are read back from FILE, a FIFO'
 complete -c logtail -l strategy -x -a 'range sticky' -d 'with -g, how the members share the partitions: range, sticky'
 complete -c logtail -l session-timeout -x -d 'with -g, how long a member may be silent before others take over'
-complete -c logtail -l format -x -d 'print what STR says: %t %p %o %k %K %s %S %h %T %%, and escapes'
+complete -c logtail -l format -x -d 'print what STR says: %t %p %o %k %K %s %S %h %T %R %%, and escapes'
 complete -c logtail -l json -d 'print each message as a JSON object on a line'
 complete -c logtail -l key-delimiter -s K -x -d 'print the key and STR before the value'
 complete -c logtail -l delimiter -s d -x -d 'print STR after each message'

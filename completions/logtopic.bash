@@ -25,7 +25,7 @@ _logtopic()
     local -a words=() logtopic=() logrebalance=() # what they are asked with
     local -r replaced=$2 # what readline puts an answer in the place of
     local line=$COMP_LINE rest word glued redirected= option= ended= command= prefix= cur full
-    local -r valued='^(--broker|--timeout|--partitions|--config|--unset|-[vqh]*[b])$' attached='^(-[vqh]*([b]))(.+)$'
+    local -r valued='^(--broker|--zookeeper|--timeout|--partitions|--config|--unset|-[vqh]*[b])$' attached='^(-[vqh]*([b]))(.+)$'
     local -i i operands=0 beyond
     COMPREPLY=()
 
@@ -114,22 +114,22 @@ _logtopic()
             if [[ ! $ended && $cur == -* ]]; then
                 case $command in
                     list)
-                        mapfile -t COMPREPLY < <(compgen -W '--broker -b --timeout --json --verbose -v --quiet -q --help -h --version' -- "$cur")
+                        mapfile -t COMPREPLY < <(compgen -W '--broker -b --zookeeper --timeout --json --verbose -v --quiet -q --help -h --version' -- "$cur")
                         ;;
                     create)
-                        mapfile -t COMPREPLY < <(compgen -W '--broker -b --timeout --json --verbose -v --quiet -q --help -h --version --partitions --config' -- "$cur")
+                        mapfile -t COMPREPLY < <(compgen -W '--broker -b --zookeeper --timeout --json --verbose -v --quiet -q --help -h --version --partitions --config' -- "$cur")
                         ;;
                     describe)
-                        mapfile -t COMPREPLY < <(compgen -W '--broker -b --timeout --json --verbose -v --quiet -q --help -h --version' -- "$cur")
+                        mapfile -t COMPREPLY < <(compgen -W '--broker -b --zookeeper --timeout --json --verbose -v --quiet -q --help -h --version' -- "$cur")
                         ;;
                     alter)
-                        mapfile -t COMPREPLY < <(compgen -W '--broker -b --timeout --json --verbose -v --quiet -q --help -h --version --partitions --config --unset' -- "$cur")
+                        mapfile -t COMPREPLY < <(compgen -W '--broker -b --zookeeper --timeout --json --verbose -v --quiet -q --help -h --version --partitions --config --unset' -- "$cur")
                         ;;
                     delete)
-                        mapfile -t COMPREPLY < <(compgen -W '--broker -b --timeout --json --verbose -v --quiet -q --help -h --version --execute' -- "$cur")
+                        mapfile -t COMPREPLY < <(compgen -W '--broker -b --zookeeper --timeout --json --verbose -v --quiet -q --help -h --version --execute' -- "$cur")
                         ;;
                     *)
-                        mapfile -t COMPREPLY < <(compgen -W '--broker -b --timeout --json --verbose -v --quiet -q --help -h --version' -- "$cur")
+                        mapfile -t COMPREPLY < <(compgen -W '--broker -b --zookeeper --timeout --json --verbose -v --quiet -q --help -h --version' -- "$cur")
                         ;;
                 esac
             else

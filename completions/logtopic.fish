@@ -9,7 +9,7 @@ function __logtopic_asked
             echo -- "$words[1]"
         else if test "$argv[1]" = logrebalance; and string match -q -- '--zookeeper=*' "$words[1]"
             echo -- "$words[1]"
-        else if string match -qr -- '^(--broker|--timeout|--partitions|--config|--unset|-[vqh]*[b])$' "$words[1]"
+        else if string match -qr -- '^(--broker|--zookeeper|--timeout|--partitions|--config|--unset|-[vqh]*[b])$' "$words[1]"
             if string match -qr -- '^(--broker|-[^-]*b)$' "$words[1]"
                 echo -- "--broker=$words[2]"
             else if test "$words[1]" = --zookeeper; and test "$argv[1]" = logrebalance
@@ -38,7 +38,7 @@ function __logtopic_at
             break
         else if not string match -q -- '-?*' "$words[1]"
             set -a operands "$words[1]"
-        else if string match -qr -- '^(--broker|--timeout|--partitions|--config|--unset|-[vqh]*[b])$' "$words[1]"
+        else if string match -qr -- '^(--broker|--zookeeper|--timeout|--partitions|--config|--unset|-[vqh]*[b])$' "$words[1]"
             set -e words[1]
         end
     end
@@ -65,6 +65,7 @@ complete -c logtopic -n '__logtopic_at -' -a describe -d 'Show the partitions of
 complete -c logtopic -n '__logtopic_at -' -a alter -d 'Give a topic more partitions, and change what is set for it.'
 complete -c logtopic -n '__logtopic_at -' -a delete -d 'Delete a topic with all its records; without --execute say what would be deleted.'
 complete -c logtopic -l broker -s b -x -d 'a broker to ask first, HOST:PORT; repeatable, commas between several'
+complete -c logtopic -l zookeeper -x -d 'taken, and without effect: this tool asks brokers only'
 complete -c logtopic -l timeout -x -d 'how long to wait for a broker'
 complete -c logtopic -l json -d 'an object a line instead of columns'
 complete -c logtopic -l verbose -s v -d 'say more on stderr'

@@ -9,12 +9,14 @@ import (
 	"logkit/lib/cli"
 	"logkit/lib/client"
 	"logkit/lib/record"
+	"logkit/lib/registry"
 )
 
 // options are the flags.
 type options struct {
-	brokers []string
-	timeout time.Duration
+	brokers   []string
+	zookeeper cli.ZooKeeper
+	timeout   time.Duration
 
 	partition    int32
 	delimiter    cli.Escaped
@@ -37,6 +39,7 @@ type options struct {
 	progress       string
 	confirm        string
 	dryRun         bool
+	summary        bool
 	verbose, quiet bool
 }
 
@@ -80,7 +83,7 @@ func newTool() *cli.Tool {
 
 func (o *options) flags() []ucli.Flag {
 	return []ucli.Flag{
-		cli.BrokerFlag(&o.brokers), cli.TimeoutFlag(&o.timeout),
+		cli.BrokerFlag(&o.brokers), cli.NoZooKeeperFlag(&o.zookeeper), cli.TimeoutFlag(&o.timeout),
 		&ucli.GenericFlag{Name: "partition", Aliases: []string{"p"}, Value: cli.Number(&o.partition, 0, 1<<31-1), DefaultText: "by key",
 			Usage: "send to partition `N`"},
 		&ucli.GenericFlag{Name: "delimiter", Aliases: []string{"d"}, Value: &o.delimiter, Usage: "what ends a message: `STR`, with escapes"},
@@ -94,7 +97,7 @@ func (o *options) flags() []ucli.Flag {
 		&ucli.BoolFlag{Name: "whole", Aliases: []string{"w"}, Destination: &o.whole, Usage: "each file is one message"},
 		cli.JSONFlag(&o.json, "the input is what logtail --json writes"),
 		&ucli.GenericFlag{Name: "compress", Aliases: []string{"z"}, Value: cli.Enum(&o.codec, "none", "gzip", "snappy", "lz4", "zstd"), Usage: "compress batches with `CODEC`"},
-		&ucli.GenericFlag{Name: "acks", Aliases: []string{"a"}, Value: cli.Enum(&o.acks, "all", "1", "0"), Usage: "what counts as delivered: on disk, appended, or sent"},
+		&ucli.GenericFlag{Name: "acks", Aliases: []string{"a"}, Value: cli.Enum(&o.acks, "all", "1", "0"), Usage: "wait for `ACKS`, that it is on disk, appended, or nothing"},
 		&ucli.GenericFlag{Name: "linger", Value: &o.linger, Usage: "how long a line waits for others"},
 		&ucli.GenericFlag{Name: "batch-bytes", Value: &o.batchBytes, Usage: "the largest batch before compression"},
 		&ucli.GenericFlag{Name: "rate", Value: cli.Number(&o.rate, 0, 1<<40), DefaultText: "no limit", Usage: "send at most `N` messages a second"},
@@ -102,8 +105,9 @@ func (o *options) flags() []ucli.Flag {
 		&ucli.PathFlag{Name: "progress", Destination: &o.progress, Usage: "keep in `FILE` how much of the input is acknowledged, and go on from there"},
 		&ucli.PathFlag{Name: "confirm", Destination: &o.confirm, Usage: "with --json: write to `FILE` the source of each message that is acknowledged, TOPIC PARTITION NEXT-ID"},
 		&ucli.BoolFlag{Name: "dry-run", Aliases: []string{"n"}, Destination: &o.dryRun, Usage: "send nothing, say what would be sent"},
-		worded(cli.VerboseFlag(&o.verbose), "a receipt for each batch, PARTITION FIRST-ID COUNT, and a summary at the end"),
-		worded(cli.QuietFlag(&o.quiet), "no hints, no progress"),
+		&ucli.BoolFlag{Name: "summary", Destination: &o.summary, Usage: "say at the end how many messages were acknowledged, their bytes, and the time"},
+		worded(cli.VerboseFlag(&o.verbose), "the summary, and a receipt for each batch: PARTITION FIRST-ID COUNT"),
+		worded(cli.QuietFlag(&o.quiet), "no hints, no progress, no counts when it is interrupted"),
 	}
 }
 
@@ -131,6 +135,7 @@ func (o *options) check() error {
 		{o.confirm != "" && o.progress != "", "--confirm and --progress exclude each other: whoever reads --confirm knows where to go on"},
 		{o.batchBytes < 1, "--batch-bytes: 0, allowed is at least 1"},
 		{o.verbose && o.quiet, "--verbose and --quiet exclude each other"},
+		{o.summary && o.quiet, "--summary and --quiet exclude each other"},
 	} {
 		if pair.wrong {
 			return cli.Usagef("%s", pair.text)
@@ -165,6 +170,9 @@ func (o *options) splitAt() []byte {
 func (o *options) run(ctx context.Context, env *cli.Env, args []string) error {
 	if err := o.check(); err != nil {
 		return err
+	}
+	if err := registry.CheckTopic(args[0]); err != nil {
+		return cli.WithCode(cli.ExitUsage, err)
 	}
 	t, err := newTransfer(o, env, args[0], args[1:])
 	if err != nil {

@@ -180,7 +180,7 @@ func (s *skipper) next(m *message) (sent bool, err error) {
 			return true, nil
 		}
 		if s.bytes != s.from.Position || s.crc != s.from.CRC {
-			return true, s.differs(fmt.Errorf("its first %d messages are not those that were sent", s.passed))
+			return true, s.differs(fmt.Errorf("it does not begin with what was sent, %s", cli.Counted(s.passed, "message")))
 		}
 		return true, nil
 	}
@@ -190,7 +190,7 @@ func (s *skipper) next(m *message) (sent bool, err error) {
 // end is called when the stream has ended.
 func (s *skipper) end() error {
 	if s.passed < s.from.Messages {
-		return s.differs(fmt.Errorf("it ends after %d messages, and %d were sent", s.passed, s.from.Messages))
+		return s.differs(fmt.Errorf("it ends after %s, and %d were sent", cli.Counted(s.passed, "message"), s.from.Messages))
 	}
 	return nil
 }

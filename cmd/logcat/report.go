@@ -78,7 +78,7 @@ func (t *transfer) display(ctx context.Context) {
 		}
 		t.mu.Unlock()
 		if name != "" && name != stdinName {
-			t.env.Progress("%s: %d messages read, %d acknowledged", name, t.lines.Load(), t.sink.Stats().Acked)
+			t.env.Progress("%s: %s read, %d acknowledged", name, cli.Counted(t.lines.Load(), "message"), t.sink.Stats().Acked)
 		}
 	}
 }
@@ -90,14 +90,21 @@ func (t *transfer) result(ctx context.Context, stopped, closed, left error) erro
 	refused := stats.Refused + t.unsent.Load()
 	lines := t.lines.Load()
 	if t.o.dryRun {
-		t.env.Say("dry run: %d messages, %d bytes would be sent", stats.Acked, stats.AckedBytes)
-	} else if t.o.verbose {
-		t.env.Say("%d messages, %d bytes, %.3f s", stats.Acked, stats.AckedBytes, time.Since(t.began).Seconds())
+		t.env.Say("dry run: %s, %s would be sent", cli.Counted(stats.Acked, "message"), cli.Counted(stats.AckedBytes, "byte"))
+	} else if t.o.verbose || t.o.summary {
+		t.env.Say("%s, %s, %.3f s", cli.Counted(stats.Acked, "message"), cli.Counted(stats.AckedBytes, "byte"), time.Since(t.began).Seconds())
 	}
 	var errs []error
-	if stopped == errFailed || closed != nil || stats.Pending > 0 {
-		t.env.Say("%d messages acknowledged, %d refused, %d not delivered; %s is the last one read",
-			stats.Acked, refused, lines-stats.Acked-refused, t.where(lines))
+	failed := stopped == errFailed || closed != nil || stats.Pending > 0
+	if failed || ctx.Err() != nil && !t.o.quiet {
+		last := "nothing was read"
+		if lines > 0 {
+			last = t.where(lines) + " is the last one read"
+		}
+		t.env.Say("%s acknowledged, %d refused, %d not delivered; %s",
+			cli.Counted(stats.Acked, "message"), refused, lines-stats.Acked-refused, last)
+	}
+	if failed {
 		errs = append(errs, coded(errors.Join(closed)))
 	}
 	select {

@@ -178,9 +178,9 @@ func (p *place) check(is *place, delimiter []byte) error {
 	case p.stream():
 		return nil // it is compared while it is read again
 	case is.Size < p.Position+p.Unfinished:
-		return fmt.Errorf("it was cut to %d bytes: the first %d were sent", is.Size, p.Position+p.Unfinished)
+		return fmt.Errorf("it was cut to %s: the first %d were sent", cli.Counted(is.Size, "byte"), p.Position+p.Unfinished)
 	case delimiter == nil && p.Messages > 0 && is.Size != p.Position:
-		return fmt.Errorf("it was sent as one message of %d bytes, and has %d", p.Position, is.Size)
+		return fmt.Errorf("it was sent as one message of %s, and has %d", cli.Counted(p.Position, "byte"), is.Size)
 	case p.Messages == 0:
 		return nil
 	}
@@ -207,11 +207,11 @@ func (p *place) check(is *place, delimiter []byte) error {
 // gone words that a file which may not have been sent to its end is none of those that are there.
 func (p *place) gone(name string, files []string) error {
 	var err error
-	sent := fmt.Sprintf("%d of %d bytes", p.Position+p.Unfinished, p.Size)
+	sent := fmt.Sprintf("%d of %s", p.Position+p.Unfinished, cli.Counted(p.Size, "byte"))
 	_, missing := os.Stat(p.Name)
 	switch {
 	case p.stream():
-		return beginAnew(fmt.Errorf("%s: %d messages of %s were sent, which is not read now", name, p.Messages, shownName(p.Name)), name)
+		return beginAnew(fmt.Errorf("%s: stands at %s of %s, which is not read now", name, cli.Counted(p.Messages, "message"), shownName(p.Name)), name)
 	case !slices.Contains(files, p.Name):
 		err = fmt.Errorf("%s: %s of %s were sent, which is not given now", name, sent, p.Name)
 	case missing != nil:

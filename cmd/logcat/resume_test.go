@@ -84,7 +84,7 @@ func TestMatch(t *testing.T) {
 			"a: it was written anew: what ends at byte 2 is not what was sent"},
 		{"an inode used again", []sent{{"a", 4, 0, "9"}, {"b", 2, 0, "2"}}, map[string]string{"a": "1\n", "b": "2\n"}, []string{"b", "a"}, []int64{2, 0}, ""},
 		{"standard input", []sent{{"-", 4, 0, "x"}}, nil, nil, []int64{4}, ""},
-		{"standard input no more", []sent{{"-", 4, 0, "x"}}, map[string]string{"a": ""}, []string{"a"}, nil, "1 messages of standard input were sent, which is not read now"},
+		{"standard input no more", []sent{{"-", 4, 0, "x"}}, map[string]string{"a": ""}, []string{"a"}, nil, "stands at 1 message of standard input, which is not read now"},
 		{"a file no more", []sent{{"a", 4, 0, "2"}}, map[string]string{}, []string{"a"}, nil, "a: no such file or directory: 4 of 4 bytes were sent"},
 	} {
 		t.Run(row.name, func(t *testing.T) {

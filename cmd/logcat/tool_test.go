@@ -35,7 +35,7 @@ func TestDryRun(t *testing.T) {
 		{"lines", "a\n\nb", nil, 0, "logcat: dry run: 3 messages, 2 bytes would be sent\n"},
 		{"nothing", "", nil, 0, "logcat: dry run: 0 messages, 0 bytes would be sent\n"},
 		{"file and stdin", "x\n", []string{file, "-"}, 0, "logcat: dry run: 4 messages, 12 bytes would be sent\n"},
-		{"whole", "a\nb\n", []string{"-w"}, 0, "logcat: dry run: 1 messages, 4 bytes would be sent\n"},
+		{"whole", "a\nb\n", []string{"-w"}, 0, "logcat: dry run: 1 message, 4 bytes would be sent\n"},
 		{"delimiter", "a--b--c", []string{"-d", "--"}, 0, "logcat: dry run: 3 messages, 3 bytes would be sent\n"},
 		{"keys", "k:v\nw\n", []string{"-K", ":"}, 0, "logcat: dry run: 2 messages, 3 bytes would be sent\n"},
 		{"json", `{"value":"x"}` + "\nx\n" + `{"key":"k"}` + "\n", []string{"--json"}, 1,

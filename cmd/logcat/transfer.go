@@ -71,9 +71,6 @@ func newTransfer(o *options, env *cli.Env, topic string, files []string) (t *tra
 	var followers []follower
 	if o.tee {
 		t.tee = &tee{to: env.Stdout, delimiter: o.splitAt()}
-		if env.StdoutMissing() {
-			t.tee.err = errors.New("it is closed")
-		}
 		followers = append(followers, t.tee)
 	}
 	if o.progress != "" {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"logkit/lib/cli"
+	"logkit/lib/registry"
 )
 
 // selection is a topic, or some of its partitions.
@@ -35,6 +36,9 @@ func parseSelection(text string) ([]selection, error) {
 	topic, list, some := strings.Cut(text, ":")
 	if topic == "" {
 		return nil, errSelection
+	}
+	if err := registry.CheckTopic(topic); err != nil {
+		return nil, err
 	}
 	s := selection{topic: topic}
 	if !some {

@@ -27,7 +27,7 @@ type options struct {
 	exit       bool
 	partitions []int32
 	count      int64
-	idle       cli.Duration
+	idle       cli.Timeout
 	cursor     string
 
 	group          groupName
@@ -108,7 +108,7 @@ func (o *options) flags() []ucli.Flag {
 		&ucli.PathFlag{Name: "confirm", Destination: &o.confirm, Usage: "with -g, commit only positions that are read back from `FILE`, a FIFO"},
 		&ucli.GenericFlag{Name: "strategy", Value: cli.Enum(&o.strategy, assign.Strategies()...), Usage: "with -g, how the members share the partitions"},
 		&ucli.GenericFlag{Name: "session-timeout", Value: &o.sessionTimeout, Usage: "with -g, how long a member may be silent before others take over"},
-		&ucli.GenericFlag{Name: "format", Value: &o.format, DefaultText: "the value and a newline", Usage: "print what `STR` says: %t %p %o %k %K %s %S %h %T %%, and escapes"},
+		&ucli.GenericFlag{Name: "format", Value: &o.format, DefaultText: "the value and a newline", Usage: "print what `STR` says: %t %p %o %k %K %s %S %h %T %R %%, and escapes"},
 		cli.JSONFlag(&o.json, "print each message as a JSON object on a line"),
 		&ucli.GenericFlag{Name: "key-delimiter", Aliases: []string{"K"}, Value: &o.keyDelimiter, Usage: "print the key and `STR` before the value"},
 		&ucli.GenericFlag{Name: "delimiter", Aliases: []string{"d"}, Value: &o.delimiter, Usage: "print `STR` after each message"},
@@ -136,6 +136,7 @@ func (o *options) check() error {
 	}{
 		{o.exit && o.following(), "--exit-at-end and --follow exclude each other"},
 		{o.lines.given && o.offset.IsSet(), "--lines and --offset exclude each other"},
+		{o.backwards(), fmt.Sprintf("--until %s is before --offset %s", o.until.String(), o.offset.String())},
 		{o.lines.given && o.cursor != "", "--lines and --cursor exclude each other"},
 		{styles > 1, "--format, --json and --raw exclude each other"},
 		{o.null && o.delimiter.given, "--null and --delimiter exclude each other"},
@@ -162,6 +163,14 @@ func (o *options) check() error {
 	return nil
 }
 
+// backwards reports whether --until lies before --offset, as far as that can be told without a broker.
+func (o *options) backwards() bool {
+	now := time.Now()
+	from, until := o.offset.Resolve(now), o.until.Resolve(now)
+	comparable := from.Kind == until.Kind && (from.Kind == cli.OffsetID || from.Kind == cli.OffsetTime)
+	return comparable && until.Value < from.Value
+}
+
 // Bounds of a session timeout that a ZooKeeper with a tick of 2 s, as all have, grants as it stands.
 const (
 	minSession = 4 * time.Second
@@ -184,6 +193,11 @@ func (o *options) printer(terminal bool) format.Printer {
 func (o *options) run(ctx context.Context, env *cli.Env, args []string) error {
 	if err := o.check(); err != nil {
 		return err
+	}
+	for _, topic := range args {
+		if err := registry.CheckTopic(topic); err != nil {
+			return cli.WithCode(cli.ExitUsage, err)
+		}
 	}
 	ctx = env.WatchStdout(ctx)
 	c, err := client.New(client.Options{Brokers: o.brokers, Timeout: o.timeout, ClientID: env.Name})

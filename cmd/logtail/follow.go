@@ -8,28 +8,6 @@ import (
 	"logkit/lib/client"
 )
 
-// endNow ends all partitions before the first message of the time --until names, which has come.
-func (t *tail) endNow(ctx context.Context) error {
-	byTopic := map[string][]int32{}
-	for _, p := range t.places {
-		if !p.done {
-			byTopic[p.Topic] = append(byTopic[p.Topic], p.Partition)
-		}
-	}
-	for topic, ids := range byTopic {
-		ends, err := t.c.Offsets(ctx, topic, ids, t.until)
-		if err != nil {
-			return err
-		}
-		for id, end := range ends {
-			p := t.places[partition{topic, id}]
-			p.Span = client.Span{Topic: topic, Partition: id, Start: p.next, End: end}
-			t.reader.Add(p.Span)
-		}
-	}
-	return nil
-}
-
 // refreshEvery is how soon partitions and topics that appear are noticed.
 const refreshEvery = time.Second
 
@@ -46,7 +24,7 @@ func (t *tail) known() map[string]map[int32]bool {
 }
 
 // refresh looks for partitions that are not known, and for topics that were absent, and sends them, from their
-// beginnings: none of their messages was there before. It runs in a goroutine of its own.
+// beginnings and without an end: none of their messages was there before. It runs in a goroutine of its own.
 func (t *tail) refresh(ctx context.Context, known map[string]map[int32]bool, absent []string, found chan<- []client.Span) {
 	var spans []client.Span
 	defer func() { found <- spans }()
@@ -72,14 +50,19 @@ func (t *tail) refresh(ctx context.Context, known map[string]map[int32]bool, abs
 			continue
 		}
 		for _, id := range ids {
-			spans = append(spans, client.Span{Topic: name, Partition: id, Start: starts[id], End: client.NoEnd})
+			spans = append(spans, client.Span{Topic: name, Partition: id, Start: starts[id]})
 		}
 	}
 }
 
 // join begins to read the partitions that refresh has found.
 func (t *tail) join(spans []client.Span) {
+	end, wanted := t.later()
 	for _, s := range spans {
+		if !wanted {
+			return
+		}
+		s.End = max(s.Start, end)
 		at := partition{s.Topic, s.Partition}
 		if p := t.places[at]; p != nil {
 			continue

@@ -32,7 +32,12 @@ func (t *tail) plan(ctx context.Context, topic client.Topic) ([]client.Span, err
 	}
 	var spans []client.Span
 	for _, id := range ids {
-		spans = append(spans, client.Span{Topic: topic.Name, Partition: id, Start: starts[id], End: stops[id]})
+		if stop, wanted := stops[id]; wanted {
+			spans = append(spans, client.Span{Topic: topic.Name, Partition: id, Start: starts[id], End: stop})
+		}
+	}
+	if len(spans) == 0 {
+		return nil, nil
 	}
 	switch {
 	case t.cursor != nil || t.o.offset.IsSet():
@@ -70,43 +75,6 @@ func (t *tail) clipped(spans []client.Span, ends map[int32]int64) []client.Span 
 		clipped[i].End = min(clipped[i].End, ends[clipped[i].Partition])
 	}
 	return clipped
-}
-
-// stops returns where to end: without -f at the end as it is now, and before --until.
-func (t *tail) stops(ctx context.Context, topic string, ids []int32, starts, ends map[int32]int64) (map[int32]int64, error) {
-	stops := map[int32]int64{}
-	for _, id := range ids {
-		stops[id] = ends[id]
-		if t.o.following() {
-			stops[id] = client.NoEnd
-		}
-	}
-	limit := func(by map[int32]int64) {
-		for id := range stops {
-			stops[id] = min(stops[id], by[id])
-		}
-	}
-	switch until := t.o.until.Resolve(t.now); until.Kind {
-	case cli.OffsetEarliest:
-		limit(starts)
-	case cli.OffsetLatest:
-		limit(ends)
-	case cli.OffsetID:
-		for id := range stops {
-			stops[id] = min(stops[id], until.Value)
-		}
-	case cli.OffsetTime:
-		if t.o.following() && until.Value > t.now.UnixMilli() {
-			t.until = until.Value
-			break
-		}
-		found, err := t.c.Offsets(ctx, topic, ids, until.Value)
-		if err != nil {
-			return nil, err
-		}
-		limit(found)
-	}
-	return stops, nil
 }
 
 // from moves the starts of the spans to where the cursor file or --offset says. A partition for which that is out of

@@ -48,8 +48,9 @@ type place struct {
 }
 
 func newTail(o *options, env *cli.Env, c *client.Client) *tail {
+	now := time.Now()
 	return &tail{
-		o: o, env: env, c: c, now: time.Now(), places: map[partition]*place{},
+		o: o, env: env, c: c, now: now, until: o.coming(now), places: map[partition]*place{},
 		out: &output{to: env.Stdout, printer: o.printer(env.StdoutTerminal()), limit: o.count},
 	}
 }
@@ -90,8 +91,9 @@ func (t *tail) titles(topics []string) {
 func (t *tail) begin(ctx context.Context, topics []string) error {
 	for _, name := range topics {
 		topic, err := t.c.Topic(ctx, name, false)
+		_, later := t.later()
 		switch {
-		case errors.Is(err, client.ErrUnknownTopic) && t.o.retry:
+		case errors.Is(err, client.ErrUnknownTopic) && t.o.retry && later:
 			t.env.Say("%v yet, waiting for it", err)
 			t.absent = append(t.absent, name)
 			continue
@@ -259,6 +261,7 @@ func (t *tail) done(p *place) {
 
 // ended deals with the end of a partition that is no good end.
 func (t *tail) ended(p *place, err error) error {
+	_, later := t.later()
 	var out *client.OutOfRangeError
 	damage := new(client.DamageError)
 	switch {
@@ -271,7 +274,7 @@ func (t *tail) ended(p *place, err error) error {
 		return nil
 	case errors.As(err, &damage):
 		t.damage(damage)
-	case errors.Is(err, client.ErrUnknownTopic) && t.o.retry:
+	case errors.Is(err, client.ErrUnknownTopic) && t.o.retry && later:
 		if !slices.Contains(t.absent, p.Topic) {
 			t.env.Say("topic %q: deleted, waiting for it", p.Topic)
 			t.absent = append(t.absent, p.Topic)
@@ -321,7 +324,7 @@ func (t *tail) result(ctx context.Context, err error) error {
 	var errs []error
 	if errors.Is(err, client.ErrUnavailable) && ctx.Err() == nil {
 		if t.out.printed > 0 {
-			err = fmt.Errorf("%w; %d messages printed", err, t.out.printed)
+			err = fmt.Errorf("%w; %s printed", err, cli.Counted(t.out.printed, "message"))
 		}
 		err = cli.Unavailable(err)
 	}
@@ -335,7 +338,7 @@ func (t *tail) result(ctx context.Context, err error) error {
 		errs = append(errs, err)
 	}
 	if t.o.verbose {
-		t.env.Say("%d messages", t.out.printed)
+		t.env.Say("%s", cli.Counted(t.out.printed, "message"))
 	}
 	if t.damaged.Load() {
 		errs = append(errs, cli.WithCode(cli.ExitDamaged, cli.ErrReported))

@@ -12,11 +12,13 @@ import (
 
 	"logkit/lib/cli"
 	"logkit/lib/client"
+	"logkit/lib/registry"
 )
 
 // options are the flags, of all commands.
 type options struct {
 	brokers        []string
+	zookeeper      cli.ZooKeeper
 	timeout        time.Duration
 	once           bool
 	json           bool
@@ -34,7 +36,7 @@ func newTool() *cli.Tool {
 		Name: "logtopic", Usage: "Create, list, describe, alter and delete topics.",
 		Synopsis: []string{"[OPTION]... COMMAND [TOPIC]..."},
 		Flags: []ucli.Flag{
-			cli.BrokerFlag(&o.brokers), cli.TimeoutFlag(&o.timeout), cli.OnceFlag(&o.once),
+			cli.BrokerFlag(&o.brokers), cli.NoZooKeeperFlag(&o.zookeeper), cli.TimeoutFlag(&o.timeout), cli.OnceFlag(&o.once),
 			cli.JSONFlag(&o.json, "an object a line instead of columns"),
 			cli.VerboseFlag(&o.verbose), cli.QuietFlag(&o.quiet),
 		},
@@ -128,6 +130,11 @@ func (o *options) with(run func(context.Context, *session, []string) error) func
 	return func(ctx context.Context, env *cli.Env, args []string) error {
 		if o.verbose && o.quiet {
 			return cli.Usagef("--verbose and --quiet exclude each other")
+		}
+		for _, topic := range args {
+			if err := registry.CheckTopic(topic); err != nil {
+				return cli.WithCode(cli.ExitUsage, err)
+			}
 		}
 		if o.once {
 			limited, cancel := context.WithTimeout(ctx, o.timeout)

@@ -38,6 +38,9 @@ func newEnv(ctx context.Context, name string, s Stdio) *Env {
 	}
 	env := &Env{Stdio: s, Name: name, ended: ctx}
 	env.Stdout = &stdout{env: env, w: s.Stdout}
+	if env.stdoutMissing() {
+		env.Stdout = noStdout{}
+	}
 	return env
 }
 
@@ -71,10 +74,19 @@ func (e *Env) StdoutFile() *os.File {
 	return nil
 }
 
-// StdoutMissing reports whether the process was started without a standard output, as with >&- in a shell. The Go runtime
+// noStdout stands for a standard output that was closed when the process started. A write fails as it would there: what
+// is lost is told, and a run that has nothing to write need not mind.
+type noStdout struct{}
+
+func (noStdout) Write([]byte) (int, error) {
+	err := &os.PathError{Op: "write", Path: os.Stdout.Name(), Err: syscall.EBADF}
+	return 0, WithHint(err, "standard output was closed when the program was started; >/dev/null discards what is printed")
+}
+
+// stdoutMissing reports whether the process was started without a standard output, as with >&- in a shell. The Go runtime
 // puts /dev/null in its place, open for reading and writing, where a shell that was asked for /dev/null opens it for
 // writing only. When another standard stream is like that as well, somebody has done it on purpose, as daemons do.
-func (e *Env) StdoutMissing() bool {
+func (e *Env) stdoutMissing() bool {
 	f := e.StdoutFile()
 	if f == nil || !nullForBoth(descriptor(f)) {
 		return false

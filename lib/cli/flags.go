@@ -20,6 +20,11 @@ func BrokerFlag(dest *[]string) ucli.Flag {
 		Usage: "a broker to ask first, `HOST:PORT`; repeatable, commas between several"}
 }
 
+// NoZooKeeperFlag is --zookeeper of a tool that needs no ZooKeeper: scripts give all tools the same options.
+func NoZooKeeperFlag(dest *ZooKeeper) ucli.Flag {
+	return &ucli.GenericFlag{Name: "zookeeper", Value: dest, DefaultText: "none", Usage: "taken, and without effect: this tool asks brokers only"}
+}
+
 // ZooKeeperFlag is --zookeeper; not given, the broker is asked.
 func ZooKeeperFlag(dest *ZooKeeper) ucli.Flag {
 	return &ucli.GenericFlag{Name: "zookeeper", Value: dest, EnvVars: []string{"LOGKIT_ZOOKEEPER"}, DefaultText: "asked from the broker",

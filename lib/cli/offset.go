@@ -52,7 +52,11 @@ func ParseOffset(s string) (Offset, error) {
 		ms, err := parseTime(s[1:])
 		return Offset{OffsetTime, ms}.orNone(err)
 	case strings.HasPrefix(s, "-") && isDigits(s[1:]):
-		return Offset{}, WithHint(errOffset, "the last "+s[1:]+" messages are -n "+s[1:])
+		hint := "the last " + s[1:] + " messages are -n " + s[1:]
+		if s == "-1" {
+			hint = "the last message is -n 1"
+		}
+		return Offset{}, WithHint(errOffset, hint)
 	case len(s) > 1 && s[0] == '-':
 		ago, err := ParseDuration(s[1:])
 		if errors.Is(err, errDuration) || strings.ContainsAny(s[1:2], "+-") {

@@ -22,7 +22,7 @@ import (
 
 type printer struct {
 	mu       sync.Mutex
-	progress bool // a progress line is on the terminal
+	progress int // columns of the progress line that is on the terminal
 }
 
 // Say writes one message.
@@ -35,60 +35,90 @@ func (e *Env) Hint(format string, args ...any) {
 	e.line(JournalNotice, "hint: ", fmt.Sprintf(format, args...))
 }
 
-// Progress shows a line that the following one, or a message, replaces. It does nothing unless stderr is a terminal.
-// An empty text clears the line. What does not fit beside the ^C that a terminal shows is left out in the middle: a line
-// that wraps could not be cleared.
+// Progress shows a line that the following one, or a message, replaces. It does nothing unless stderr is a terminal that
+// knows how to clear a line. An empty text clears it. What does not fit is left out in the middle.
+//
+// The cursor stays at the beginning of the line: a terminal that is made narrower may break the line into several, of
+// which all are cleared from there.
 func (e *Env) Progress(format string, args ...any) {
 	f, _ := e.Stderr.(*os.File)
 	width, is := columns(f)
-	if !is {
+	if !is || e.Getenv("TERM") == "dumb" {
 		return
 	}
 	if width == 0 {
 		width = 80 // it does not know
 	}
-	text := narrow(printable(fmt.Sprintf(format, args...)), max(width-len(" ^C"), 1))
+	text := narrow(printable(fmt.Sprintf(format, args...)), max(width-1, 1))
 	e.printer.mu.Lock()
 	defer e.printer.mu.Unlock()
-	if text == "" && !e.printer.progress {
+	if text == "" && e.printer.progress == 0 {
 		return
 	}
-	e.printer.progress = text != ""
-	io.WriteString(e.Stderr, clearLine+text)
+	clear := e.printer.clear(width)
+	e.printer.progress = cells(text)
+	if text != "" {
+		text = noWrap + text + wrapAgain + "\r"
+	}
+	io.WriteString(e.Stderr, clear+text)
 }
 
-// narrow cuts text to a number of columns. Its end tells more than its middle. A character
-// that may be a wide one counts as two columns.
-func narrow(text string, columns int) string {
-	cells := func(r rune) int {
-		if r < 0x1100 {
-			return 1
-		}
-		return 2
+// clear returns what clears the progress line on a terminal of some columns, and notes that it is gone.
+func (p *printer) clear(width int) string {
+	rows := 1 + max(p.progress-1, 0)/max(width, 1)
+	p.progress = 0
+	if rows == 1 {
+		return clearRow
 	}
-	width := 0
+	return clearRow + saveCursor + strings.Repeat(nextRow+clearRow, rows-1) + restoreCursor
+}
+
+// cells is how many columns text takes at most: a character that may be a wide one counts as two.
+func cells(text string) int {
+	n := 0
 	for _, r := range text {
-		width += cells(r)
+		n += cell(r)
 	}
-	if width <= columns {
+	return n
+}
+
+func cell(r rune) int {
+	if r < 0x1100 {
+		return 1
+	}
+	return 2
+}
+
+// narrow cuts text to a number of columns. Its end tells more than its middle.
+func narrow(text string, columns int) string {
+	if cells(text) <= columns {
 		return text
 	}
 	const gap = ".."
 	runes := []rune(text)
 	begin, end := 0, len(runes)
 	left := columns - len(gap)
-	for head := left / 3; head >= cells(runes[begin]); begin++ {
-		head -= cells(runes[begin])
-		left -= cells(runes[begin])
+	for head := left / 3; head >= cell(runes[begin]); begin++ {
+		head -= cell(runes[begin])
+		left -= cell(runes[begin])
 	}
-	for end > begin && left >= cells(runes[end-1]) {
+	for end > begin && left >= cell(runes[end-1]) {
 		end--
-		left -= cells(runes[end])
+		left -= cell(runes[end])
 	}
 	return string(runes[:begin]) + gap[:min(len(gap), columns)] + string(runes[end:])
 }
 
-const clearLine = "\r\x1b[K"
+// Control sequences that all terminals know which are made like a VT100. A screen is never cleared to its end: some
+// terminals keep what is cleared so.
+const (
+	clearRow      = "\r\x1b[K"
+	nextRow       = "\x1b[B"
+	saveCursor    = "\x1b7"
+	restoreCursor = "\x1b8"
+	noWrap        = "\x1b[?7l" // what is too long is cut: the terminal may get narrower while a line is written
+	wrapAgain     = "\x1b[?7h"
+)
 
 func (e *Env) line(priority, kind, text string) {
 	line := e.Name + ": " + kind + printable(text) + "\n"
@@ -97,9 +127,10 @@ func (e *Env) line(priority, kind, text string) {
 	}
 	e.printer.mu.Lock()
 	defer e.printer.mu.Unlock()
-	if e.printer.progress {
-		e.printer.progress = false
-		line = clearLine + line
+	if e.printer.progress > 0 {
+		f, _ := e.Stderr.(*os.File)
+		width, _ := columns(f)
+		line = e.printer.clear(width) + line
 	}
 	io.WriteString(e.Stderr, line)
 }

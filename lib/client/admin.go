@@ -19,7 +19,7 @@ const DefaultPartitions int32 = -1
 // CreateTopic makes a topic. What the broker refuses is not tried again; its words say what is allowed.
 func (c *Client) CreateTopic(ctx context.Context, name string, partitions int32, settings map[string]string) error {
 	req := kmsg.NewPtrCreateTopicsRequest()
-	req.TimeoutMillis = int32(c.opts.Timeout.Milliseconds())
+	req.TimeoutMillis = c.timeoutMillis()
 	topic := kmsg.NewCreateTopicsRequestTopic()
 	topic.Topic, topic.NumPartitions, topic.ReplicationFactor = name, partitions, -1
 	for _, key := range slices.Sorted(maps.Keys(settings)) {
@@ -41,7 +41,7 @@ func (c *Client) CreateTopic(ctx context.Context, name string, partitions int32,
 // DeleteTopic removes a topic with all its records.
 func (c *Client) DeleteTopic(ctx context.Context, name string) error {
 	req := kmsg.NewPtrDeleteTopicsRequest()
-	req.TimeoutMillis = int32(c.opts.Timeout.Milliseconds())
+	req.TimeoutMillis = c.timeoutMillis()
 	req.TopicNames = []string{name} // up to v5
 	topic := kmsg.NewDeleteTopicsRequestTopic()
 	topic.Topic = kmsg.StringPtr(name)
@@ -60,7 +60,7 @@ func (c *Client) DeleteTopic(ctx context.Context, name string) error {
 // be refused.
 func (c *Client) SetPartitions(ctx context.Context, name string, count int32, validateOnly bool) error {
 	req := kmsg.NewPtrCreatePartitionsRequest()
-	req.TimeoutMillis, req.ValidateOnly = int32(c.opts.Timeout.Milliseconds()), validateOnly
+	req.TimeoutMillis, req.ValidateOnly = c.timeoutMillis(), validateOnly
 	topic := kmsg.NewCreatePartitionsRequestTopic()
 	topic.Topic, topic.Count = name, count
 	req.Topics = append(req.Topics, topic)

@@ -7,6 +7,7 @@
 package client
 
 import (
+	"math"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -64,7 +65,7 @@ func New(opts Options) (*Client, error) {
 		kgo.RequestRetries(len(opts.Brokers)), // the retries that last as long as Timeout are ours: they know the cause
 		kgo.RetryTimeout(opts.Timeout),
 		kgo.RetryBackoffFn(func(int) time.Duration { return firstBackoff }),
-		kgo.RequestTimeoutOverhead(min(opts.Timeout+time.Second, maxOverhead)),
+		kgo.RequestTimeoutOverhead(min(opts.Timeout, maxOverhead-time.Second)+time.Second),
 		kgo.BrokerMaxWriteBytes(1<<30),
 		kgo.BrokerMaxReadBytes(1<<30),
 		kgo.DisableClientMetrics(),
@@ -74,6 +75,11 @@ func New(opts Options) (*Client, error) {
 	}
 	w.client = k
 	return &Client{opts: opts, kgo: k, wire: w}, nil
+}
+
+// timeoutMillis is the timeout as a request tells it to a broker.
+func (c *Client) timeoutMillis() int32 {
+	return int32(min(c.opts.Timeout.Milliseconds(), math.MaxInt32))
 }
 
 // Close ends all requests under way and closes the connections.

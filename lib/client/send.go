@@ -63,7 +63,7 @@ func (s *brokerSender) send(ctx context.Context, partition int32, batch []byte, 
 func (s *brokerSender) request(partition int32, batch []byte) *kmsg.ProduceRequest {
 	req := kmsg.NewPtrProduceRequest()
 	req.Acks = int16(s.c.opts.Acks)
-	req.TimeoutMillis = int32(min(s.c.opts.Timeout.Milliseconds(), 1<<30))
+	req.TimeoutMillis = s.c.timeoutMillis()
 	part := kmsg.NewProduceRequestTopicPartition()
 	part.Partition, part.Records = partition, batch
 	topic := kmsg.NewProduceRequestTopic()

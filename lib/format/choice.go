@@ -1,5 +1,7 @@
 package format
 
+import "errors"
+
 // Choice is what a command line says about how messages are printed. JSON goes before Template, and that before the rest.
 type Choice struct {
 	JSON         bool
@@ -38,8 +40,11 @@ type TemplateFlag struct {
 	*Template
 }
 
-// Set parses a template.
+// Set parses a template, which is not empty.
 func (f *TemplateFlag) Set(value string) (err error) {
+	if value == "" { // most likely a variable that was not set
+		return errors.New("empty: allowed is what is to be printed")
+	}
 	f.text = value
 	f.Template, err = ParseTemplate(value)
 	return err

@@ -205,7 +205,7 @@ func encodeChange(topic string) []byte { return encode(topic) }
 
 func decodeChange(data []byte) (topic string, err error) {
 	if err = decode("change", data, &topic); err == nil {
-		err = checkTopic(topic)
+		err = CheckTopic(topic)
 	}
 	return topic, err
 }

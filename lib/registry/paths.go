@@ -85,10 +85,10 @@ func (g *Group) term(a Arbiter) string {
 // MaxTopicName is the longest name of a topic in bytes, as in Kafka.
 const MaxTopicName = 249
 
-// checkTopic holds a topic's name to Kafka's rule. Such a name is a component of a path as it is.
-func checkTopic(name string) error {
+// CheckTopic holds a topic's name to Kafka's rule. Such a name is a component of a path as it is.
+func CheckTopic(name string) error {
 	if name == "" || name == "." || name == ".." || len(name) > MaxTopicName {
-		return fmt.Errorf("topic name %q, allowed are 1 to %d bytes; . and .. are not names", name, MaxTopicName)
+		return fmt.Errorf("topic name %.300q: allowed are 1 to %d bytes; . and .. are not names", name, MaxTopicName)
 	}
 	for i := range len(name) {
 		if c := name[i]; !alphanumeric(c) && c != '.' && c != '_' && c != '-' {

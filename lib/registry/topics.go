@@ -44,7 +44,7 @@ func (s *Session) AdoptTopic(ctx context.Context, name, id string, replicas [][]
 }
 
 func (s *Session) createTopic(ctx context.Context, name string, newID func() string, replicas [][]int32, settings map[string]string) (Topic, error) {
-	if err := checkTopic(name); err != nil {
+	if err := CheckTopic(name); err != nil {
 		return Topic{}, err
 	}
 	if err := checkReplicas(replicas); err != nil {
@@ -238,7 +238,7 @@ func (s *Session) Topic(ctx context.Context, name string) (t Topic, found bool, 
 // WatchTopic is Topic for whoever is concerned with few topics, and with no brokers: see View for those who are. The
 // watcher becomes dirty when the topic changes, is deleted, or, where there is none, is created.
 func (s *Session) WatchTopic(ctx context.Context, name string, w *Watcher) (t Topic, found bool, err error) {
-	if err := checkTopic(name); err != nil {
+	if err := CheckTopic(name); err != nil {
 		return Topic{}, false, err
 	}
 	data, found, err := s.dataW(ctx, w, topicPath(name))
