@@ -30,7 +30,7 @@ func (t *tail) stops(ctx context.Context, topic string, ids []int32, starts, end
 	case cli.OffsetLatest:
 		limit(ends)
 	case cli.OffsetID:
-		for id := range stops {
+		for _, id := range ids {
 			if until.Value >= starts[id] && (until.Value <= ends[id] || t.o.following()) {
 				stops[id] = until.Value
 				continue
