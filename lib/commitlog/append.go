@@ -56,10 +56,6 @@ func (l *Log) prepare(h *record.Header) error {
 		if l.failure != nil {
 			return l.failure
 		}
-		h.BaseOffset = l.end.Load()
-		if h.BaseOffset > math.MaxInt64-2*math.MaxInt32 {
-			return &DiskError{Dir: l.dir, Err: fmt.Errorf("ids are used up at %d", h.BaseOffset)}
-		}
 		if l.writer == nil {
 			if err := l.openWriter(); err != nil {
 				return l.refused(err)
@@ -67,6 +63,10 @@ func (l *Log) prepare(h *record.Header) error {
 		}
 		if err := l.cutRest(); err != nil {
 			return l.refused(err)
+		}
+		h.BaseOffset = l.end.Load()
+		if h.BaseOffset > math.MaxInt64-2*math.MaxInt32 {
+			return &DiskError{Dir: l.dir, Err: fmt.Errorf("ids are used up at %d", h.BaseOffset)}
 		}
 		old := !l.began.IsZero() && time.Since(l.began) >= l.options.SegmentAge
 		if !old && !l.spoiled && l.writer.Fits(h.Size(), h.LastOffset(), l.options.SegmentBytes) {
@@ -93,7 +93,24 @@ func (l *Log) openWriter() error {
 	}
 	l.spoiled = endsDamaged(writer, recovery)
 	l.install(writer)
+	l.correct(recovery)
 	return nil
+}
+
+// correct moves the marks of a log that was opened as it was closed to where its last batch is, when that lies behind
+// them: nothing but the file's own syntax protects what was written down of them, and an id must not be given twice.
+func (l *Log) correct(found segment.Recovery) {
+	v := *l.view.Load()
+	if found.Batches == 0 || found.End <= v.high && found.Next <= l.end.Load() {
+		return
+	}
+	l.logger.Error("log goes on behind what was written down when it was closed", "segment", l.writer.LogPath(),
+		"high", v.high, "found", found.End, "end", l.end.Load(), "next", found.Next)
+	v.high = max(v.high, found.End)
+	l.appended = v.high
+	l.end.Store(max(l.end.Load(), found.Next))
+	l.view.Store(&v)
+	l.announce()
 }
 
 // endsDamaged tells whether a segment ends with damage that may not be cut off. Then what is appended begins another: the

@@ -24,10 +24,15 @@ type Checkpoint struct {
 	Clean *Clean
 }
 
-// start is the start of a log whose first segment begins with base.
-func (c Checkpoint) start(base int64) int64 {
-	if c.Start > 0 {
-		return c.Start
+// start is the start of a log whose first segment begins with base. known is the largest id that it can have, by all that
+// is known: a larger one is a damaged number, by which everything would be deleted.
+func (l *Log) start(from Checkpoint, base, known int64) int64 {
+	switch {
+	case from.Start > known:
+		l.logger.Error("start of the log is not believed", "dir", l.dir, "start", from.Start, "at_most", known, "instead", base)
+		return base
+	case from.Start > 0:
+		return from.Start
 	}
 	return base
 }
@@ -38,6 +43,12 @@ type Clean struct {
 	Size int64 // its bytes
 	High int64 // id of the last record + 1
 	End  int64 // next base
+}
+
+// plausible tells whether the numbers go together, and with the recovery point that was written down with them; 0: none was.
+// A recovery finds out what is right when they do not.
+func (c *Clean) plausible(recoveryPoint int64) bool {
+	return c.Base <= c.End && c.High <= c.End && (c.Size == 0) == (c.High <= c.Base) && (recoveryPoint == 0 || c.High <= recoveryPoint)
 }
 
 // Open opens the log in dir, which must exist, and makes its first segment when there is none. Without a Clean that
@@ -130,7 +141,7 @@ func (l *Log) begin(segments []*segment.Segment, tail int64, writer *segment.Wri
 // openClean takes the log over as it was closed. It looks at the names and at one size, and reads no record.
 func (l *Log) openClean(bases []int64, from Checkpoint) bool {
 	clean := from.Clean
-	if clean == nil || bases[len(bases)-1] != clean.Base {
+	if clean == nil || bases[len(bases)-1] != clean.Base || !clean.plausible(from.RecoveryPoint) {
 		return false
 	}
 	segments := make([]*segment.Segment, len(bases))
@@ -141,7 +152,7 @@ func (l *Log) openClean(bases []int64, from Checkpoint) bool {
 	if err != nil || size != clean.Size {
 		return false
 	}
-	l.begin(segments, size, nil, Positions{Start: min(from.start(bases[0]), clean.High), HighWatermark: clean.High, End: clean.End})
+	l.begin(segments, size, nil, Positions{Start: min(l.start(from, bases[0], clean.High), clean.High), HighWatermark: clean.High, End: clean.End})
 	return true
 }
 
@@ -175,7 +186,7 @@ func (l *Log) recover(bases []int64, from Checkpoint) error {
 			found.Claimed = before
 		}
 	}
-	start := from.start(bases[0])
+	start := l.start(from, bases[0], max(found.Claimed, bases[last], from.RecoveryPoint))
 	high := max(start, found.Claimed)
 	if high < from.RecoveryPoint && len(found.Damage) == 0 {
 		l.logger.Error("records below the recovery point are missing", "segment", writer.LogPath(), "from", high, "to", from.RecoveryPoint)
