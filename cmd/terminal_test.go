@@ -160,7 +160,7 @@ func TestGroupNamesOnTerminal(t *testing.T) {
 			t.Errorf("%d columns: %s", n, line)
 		}
 	}
-	if !strings.Contains(shown, `"red\x1b[31m"`) || !strings.Contains(shown, "000\u2026  registry") {
+	if !strings.Contains(shown, `"red\x1b[31m"`) || !strings.Contains(shown, "000\u2026000") {
 		t.Errorf("names:\n%s", shown)
 	}
 	s = newScreen(t, 60, t.TempDir(), broker, `logrebalance delete --execute -- "$(printf '%01000d' 7)"; logrebalance list -q`)
