@@ -169,6 +169,23 @@ func TestGroupNamesOnTerminal(t *testing.T) {
 	}
 }
 
+// What is in a message reaches a terminal as text, and a pipe as it is.
+func TestMessagesOnTerminal(t *testing.T) {
+	v := &mortal{t: t, dir: t.TempDir(), listen: "127.0.0.1:0"}
+	broker := v.start()
+	t.Cleanup(v.stop)
+	dir := t.TempDir()
+	const evil = "red\x1b[31m\x1b]0;title\a\u009b2J\r\x7f \u65e5\u672c\U0001f600e\u0301\n"
+	if err := os.WriteFile(filepath.Join(dir, "evil"), []byte(evil), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	const shown = "red\\x1b[31m\\x1b]0;title\\x07\\x9b2J\\x0d\\x7f \u65e5\u672c\U0001f600e\u0301"
+	s := newScreen(t, 200, dir, broker, "logcat --tee t evil; logtail t; logcat --tee t evil | cmp - evil && logtail -n 1 t | cmp - evil")
+	if lines := s.until("exit "); len(lines) != 3 || lines[0] != shown || lines[1] != shown || lines[2] != "exit 0" {
+		t.Errorf("got\n%q\nwant twice\n%q", lines, shown)
+	}
+}
+
 // A verdict is red on a terminal, unless that is not wanted, and in a pipe never.
 func TestColourOnTerminal(t *testing.T) {
 	dir := t.TempDir()

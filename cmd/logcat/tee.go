@@ -1,6 +1,10 @@
 package main
 
-import "io"
+import (
+	"io"
+
+	"logkit/lib/format"
+)
 
 // maxHeld is how many bytes of messages wait for an earlier one until reading has to wait too: more than a producer's
 // buffer, so that only what passes a partition in trouble counts.
@@ -11,6 +15,7 @@ const maxHeld = 64 << 20
 type tee struct {
 	to        io.Writer
 	delimiter []byte
+	tame      bool // for a terminal, which would obey what a message says
 
 	sizes      queue[int] // of the messages held
 	held       []byte     // these messages, one after the other
@@ -22,13 +27,16 @@ func (t *tee) hold(m *message) {
 	if t.err != nil {
 		return
 	}
-	size := len(m.bytes)
-	t.held = append(t.held, m.bytes...)
+	before := len(t.held)
+	if t.tame {
+		t.held = format.AppendTame(t.held, m.bytes)
+	} else {
+		t.held = append(t.held, m.bytes...)
+	}
 	if !m.last {
 		t.held = append(t.held, t.delimiter...)
-		size += len(t.delimiter)
 	}
-	t.sizes.push(size)
+	t.sizes.push(len(t.held) - before)
 }
 
 func (t *tee) settled(acked bool) {

@@ -70,7 +70,7 @@ func newTransfer(o *options, env *cli.Env, topic string, files []string) (t *tra
 	t = &transfer{o: o, env: env, shape: o.shape(), pace: pace{rate: o.rate}, began: time.Now(), halted: make(chan struct{})}
 	var followers []follower
 	if o.tee {
-		t.tee = &tee{to: env.Stdout, delimiter: o.splitAt()}
+		t.tee = &tee{to: env.Stdout, delimiter: o.splitAt(), tame: env.StdoutTerminal()}
 		followers = append(followers, t.tee)
 	}
 	if o.progress != "" {
