@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 	"unicode/utf8"
+
+	"logkit/lib/cli"
 )
 
 // screen is a terminal in which a shell command runs: a tmux with a server of its own.
@@ -38,7 +40,7 @@ func newScreen(t *testing.T, columns int, dir, broker, command string) *screen {
 
 func (s *screen) tmux(args ...string) string {
 	s.t.Helper()
-	out, err := exec.Command("tmux", append([]string{"-S", s.socket}, args...)...).CombinedOutput()
+	out, err := exec.Command("tmux", append([]string{"-u", "-S", s.socket}, args...)...).CombinedOutput()
 	if err != nil {
 		s.t.Fatalf("tmux %q: %v\n%s", args, err, out)
 	}
@@ -167,6 +169,39 @@ func TestGroupNamesOnTerminal(t *testing.T) {
 	if lines := s.until("exit "); len(lines) != 3 || lines[0] != "-b" || lines[1] != `"red\x1b[31m"` {
 		t.Errorf("names alone:\n%s", strings.Join(lines, "\n"))
 	}
+}
+
+// Columns stand below each other whatever a name is made of, and a terminal that cannot redraw is not told to.
+func TestWideNamesOnTerminal(t *testing.T) {
+	v := &mortal{t: t, dir: t.TempDir(), listen: "127.0.0.1:0"}
+	broker := v.start()
+	t.Cleanup(v.stop)
+	s := newScreen(t, 60, t.TempDir(), broker, "export LC_ALL=C.UTF-8; echo x | logcat t; for g in \u65e5\u672c\u8a9e\u30b0\u30eb\u30fc\u30d7 e\u0301te\u0301 plain; do logtail -g $g t > out; done; logrebalance list")
+	lines := s.until("exit ")
+	for _, line := range lines[:len(lines)-1] {
+		before, _, ok := strings.Cut(line+"  ", "  registry ")
+		if before, _, heading := strings.Cut(line, "  KIND "); heading && len(before) == 14 {
+			continue
+		}
+		if !ok || cli.Width(before) != 14 {
+			t.Errorf("%q is out of line in\n%s", line, strings.Join(lines, "\n"))
+		}
+	}
+	dir := t.TempDir()
+	s = newScreen(t, 60, dir, broker, "export TERM=dumb; logrebalance status --watch --interval 100ms plain")
+	s.tmux("pipe-pane", "-o", "cat >> '"+filepath.Join(dir, "seen")+"'")
+	var seen []byte
+	for deadline := time.Now().Add(patience); !strings.Contains(string(seen), "PARTITIONS"); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("nothing is shown on a dumb terminal: %q", seen)
+		}
+		seen, _ = os.ReadFile(filepath.Join(dir, "seen"))
+	}
+	if strings.Contains(string(seen), "\x1b") {
+		t.Errorf("a dumb terminal is told %q", seen)
+	}
+	s.tmux("send-keys", "C-c")
+	s.until("exit 130")
 }
 
 // What is in a message reaches a terminal as text, and a pipe as it is.

@@ -111,7 +111,8 @@ func (o *options) tool() *cli.Tool {
 				Synopsis: []string{"[OPTION]... [--execute] GROUP"}, Operands: group, MinArgs: 1, MaxArgs: 1, Run: o.with(registryEdit, o.delete),
 				Flags: []ucli.Flag{o.executeFlag()}},
 		},
-		Exits: cli.Exits(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitUnavailable, cli.ExitHungUp, cli.ExitInterrupted, cli.ExitTerminated),
+		Variables: []string{"TERM"},
+		Exits:     cli.Exits(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitUnavailable, cli.ExitHungUp, cli.ExitInterrupted, cli.ExitTerminated),
 	}
 }
 

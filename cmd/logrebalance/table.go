@@ -3,7 +3,6 @@ package main
 import (
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"logkit/lib/cli"
 )
@@ -54,9 +53,9 @@ func (t *grid) measure() (wide []int, name []bool, total int) {
 	total = 2 * (len(t.headings) - 1)
 	for i, c := range t.headings {
 		heading, number := strings.CutPrefix(c, ">")
-		name[i], wide[i] = !number, utf8.RuneCountInString(heading)
+		name[i], wide[i] = !number, cli.Width(heading)
 		for _, line := range t.lines {
-			wide[i] = max(wide[i], utf8.RuneCountInString(line[i]))
+			wide[i] = max(wide[i], cli.Width(line[i]))
 		}
 		total += wide[i]
 	}
@@ -127,7 +126,7 @@ func (t *grid) narrow(width int, leasts ...int) {
 
 // ellipsis cuts a text to so many characters. Names of members differ at their ends.
 func ellipsis(text string, most int) string {
-	if utf8.RuneCountInString(text) <= most {
+	if cli.Width(text) <= most {
 		return text
 	}
 	runes := []rune(text)

@@ -6,9 +6,10 @@ import (
 	"os"
 	"os/signal"
 	"time"
-	"unicode/utf8"
 
 	"golang.org/x/sys/unix"
+
+	"logkit/lib/cli"
 )
 
 // screenLines is what is shown at once where there is no terminal that would say how much it can.
@@ -53,8 +54,8 @@ const (
 	clearLine = "\x1b[K\n"
 )
 
-// redraw shows the group again and again, until ctx ends: at once when the terminal gets another size. In a pipe what is
-// shown comes one behind the other.
+// redraw shows the group again and again, until ctx ends: at once when the terminal gets another size. In a pipe, and on a
+// terminal that cannot redraw, what is shown comes one behind the other.
 func (s *session) redraw(ctx context.Context, name string) error {
 	ctx = s.env.WatchStdout(ctx)
 	show := s.write
@@ -99,17 +100,11 @@ func cut(text []byte, columns, lines int) []byte {
 			break
 		}
 		n++
-		width := 0
-		for _, r := range string(bytes.TrimSuffix(line, []byte("\n"))) {
-			if width++; r >= 0x1100 && r < 0x1160 || r >= 0x2e80 {
-				width++
-			}
-			if columns > 0 && width > columns {
-				break
-			}
-			out = utf8.AppendRune(out, r)
+		text := string(bytes.TrimSuffix(line, []byte("\n")))
+		if columns > 0 {
+			text = cli.Fit(text, columns)
 		}
-		out = append(out, '\n')
+		out = append(append(out, text...), '\n')
 	}
 	return out
 }

@@ -34,18 +34,19 @@ func Table[T Row](rows []T) []byte {
 	width := make([]int, len(columns))
 	for _, line := range lines {
 		for i, cell := range line {
-			width[i] = max(width[i], utf8.RuneCountInString(cell))
+			width[i] = max(width[i], Width(cell))
 		}
 	}
 	var out []byte
 	for _, line := range lines {
 		var text strings.Builder
 		for i, cell := range line {
-			padding := width[i]
-			if !number[i] {
-				padding = -padding
+			padding := strings.Repeat(" ", width[i]-Width(cell))
+			if number[i] {
+				text.WriteString(padding + cell + "  ")
+			} else {
+				text.WriteString(cell + padding + "  ")
 			}
-			fmt.Fprintf(&text, "%*s  ", padding, cell)
 		}
 		out = append(append(out, strings.TrimRight(text.String(), " ")...), '\n')
 	}
