@@ -77,6 +77,12 @@ func CheckEntryCRC(entry []byte) error {
 	return nil
 }
 
+// EntryCRCStart is the position in an entry from which on its CRC covers everything.
+const EntryCRCStart = magicAt
+
+// UpdateEntryCRC is UpdateCRC for an entry, from EntryCRCStart on.
+func UpdateEntryCRC(crc uint32, b []byte) uint32 { return crc32.Update(crc, crc32.IEEETable, b) }
+
 // EntryIterator reads the messages of one entry after another: one, or those in a wrapper, with the ids that a consumer
 // sees. The zero value is ready. An EntryIterator is for one goroutine at a time.
 type EntryIterator struct {

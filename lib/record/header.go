@@ -172,6 +172,12 @@ func CheckCRC(batch []byte) error {
 	return nil
 }
 
+// CRCStart is the position in a batch from which on its CRC covers everything.
+const CRCStart = attributesAt
+
+// UpdateCRC adds b to a checksum, for who has a batch in pieces: it begins with 0 and what follows from CRCStart on.
+func UpdateCRC(crc uint32, b []byte) uint32 { return crc32.Update(crc, castagnoli, b) }
+
 // SetBaseOffset writes the base offset into a batch, in place. The CRC does not cover it.
 func SetBaseOffset(batch []byte, base int64) { binary.BigEndian.PutUint64(batch, uint64(base)) }
 

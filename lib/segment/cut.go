@@ -115,8 +115,11 @@ func (w *walker) intactHere() (h record.Header, ok bool, err error) {
 	if bad != nil || h.Size() > w.end-w.pos {
 		return h, false, nil
 	}
-	b, err = w.bytes(h.Size())
-	return h, err == nil && record.CheckCRC(b) == nil, err
+	err = w.checkSum(h.CRC, record.CRCStart, h.Size(), record.UpdateCRC)
+	if isCorrupt(err) {
+		return h, false, nil
+	}
+	return h, err == nil, err
 }
 
 // keep copies [from, to) of the log to a file beside it and makes that durable, name and all. One that is there already,

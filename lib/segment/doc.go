@@ -15,7 +15,10 @@
 // An id between two batches belongs to no record; looking for it finds the batch behind it.
 package segment
 
-import "fmt"
+import (
+	"errors"
+	"fmt"
+)
 
 // CorruptError reports bytes of a segment that are no batch, or not the batch that must stand there.
 type CorruptError struct {
@@ -30,3 +33,9 @@ func (e *CorruptError) Error() string {
 }
 
 func (e *CorruptError) Unwrap() error { return e.Err }
+
+// isCorrupt tells what stands in a log from errors of reading it.
+func isCorrupt(err error) bool {
+	var corrupt *CorruptError
+	return errors.As(err, &corrupt)
+}

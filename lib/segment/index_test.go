@@ -154,3 +154,34 @@ func TestIndexOfDeletedSegment(t *testing.T) {
 		t.Errorf("%v left, %v", left, err)
 	}
 }
+
+// A checkpoint saves index entries of what is not flushed yet. A power loss that takes that away leaves the index ahead of
+// the log, which is no reason to read all of the log.
+func TestIndexAheadOfTheLog(t *testing.T) {
+	for _, left := range []int{31, 40} {
+		_, w := onCrashFS(t)
+		headers := fill(t, w, 60, rising)
+		if err := w.IndexSaver()(); err != nil {
+			t.Fatal(err)
+		}
+		size, end := int64(0), int64(0)
+		for i, h := range headers[:left] {
+			size += h.Size()
+			if i == 30 {
+				end = h.NextBase()
+			}
+		}
+		if err := w.file.Truncate(size); err != nil {
+			t.Fatal(err)
+		}
+		w.Abandon()
+		again, r, err := Recover(w.env, "/log", 0, end)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if again.Size() != size || r.Checked > size-headers[0].Size()*20 {
+			t.Errorf("%d batches left: %d bytes, of which %d were read; want %d, from about the 30th batch on", left, again.Size(), r.Checked, size)
+		}
+		again.Abandon()
+	}
+}

@@ -36,16 +36,17 @@ func (s *Segment) Locate(id, limit int64) (Batch, error) {
 func walkTo(w *walker, wanted func(record.Header) bool) (Batch, error) {
 	for {
 		header, pos, err := w.step()
-		var corrupt *CorruptError
-		switch {
-		case errors.As(err, &corrupt):
-			if _, err := w.resync(); err != nil {
-				return Batch{}, err
+		if err == nil {
+			if wanted(header) {
+				return Batch{Header: header, Pos: pos}, nil
 			}
-		case err != nil:
+			continue
+		}
+		if !isCorrupt(err) {
 			return Batch{}, err
-		case wanted(header):
-			return Batch{Header: header, Pos: pos}, nil
+		}
+		if _, err := w.resync(); err != nil {
+			return Batch{}, err
 		}
 	}
 }
@@ -100,8 +101,7 @@ var errUntrue = errors.New("index entry is wrong")
 
 // isUntrue tells an error that speaks against an index from one of reading. An index that is shorter than it was is one.
 func isUntrue(err error) bool {
-	var corrupt *CorruptError
-	return errors.Is(err, errUntrue) || errors.As(err, &corrupt) || errors.Is(err, io.EOF)
+	return errors.Is(err, errUntrue) || isCorrupt(err) || errors.Is(err, io.EOF)
 }
 
 // confirm holds an index entry against the log. The walker stands at its position, and stays there.

@@ -15,6 +15,9 @@ import (
 // maxIndexBytes bounds what is read of an index file: an entry for every byte position would be absurd already.
 const maxIndexBytes = 64 << 20
 
+// recoverBuffer is how many bytes a recovery reads at a time: enough to keep a disk busy, few enough for a processor's cache.
+const recoverBuffer = 256 << 10
+
 // Recovery is what reading a segment after a crash, or adopting one, has found.
 type Recovery struct {
 	Checked int64   // bytes read and found intact
@@ -83,13 +86,13 @@ func (w *Writer) recover(recoveryPoint int64) (Recovery, error) {
 		w.file.DropCache(pos)
 	}
 	w.index = newIndexBuilder(w.env, w.base, known)
-	k.buf = make([]byte, 0, min(max(size-pos, 0), 1<<20)) // its own: not freed
+	k.buf = make([]byte, 0, min(max(size-pos, 0), recoverBuffer)) // its own: not freed
 	var corrupt *CorruptError
 	for {
-		h, batch, at, err := k.stepIntact()
+		h, at, err := k.stepIntact()
 		switch {
 		case err == nil:
-			r.add(h, batch)
+			r.add(h)
 			if at != pos || len(w.index.offsets) == 0 {
 				w.index.add(h, at)
 			}
@@ -136,8 +139,7 @@ func (w *walker) oldFormat() bool {
 	if err != nil || h.Size() > w.end-w.pos {
 		return false
 	}
-	b, err = w.bytes(h.Size())
-	return err == nil && record.CheckEntryCRC(b) == nil
+	return w.checkSum(h.CRC, record.EntryCRCStart, h.Size(), record.UpdateEntryCRC) == nil
 }
 
 // claim is the last id of what stands at pos, when its header is that of a batch that could be there.
@@ -150,8 +152,8 @@ func (w *walker) claim() (last int64, ok bool) {
 	return h.LastOffset(), err == nil && w.check(h) == nil
 }
 
-func (r *Recovery) add(h record.Header, batch []byte) {
-	r.Checked += int64(len(batch))
+func (r *Recovery) add(h record.Header) {
+	r.Checked += h.Size()
 	r.Batches++
 	r.End = h.LastOffset() + 1
 	r.Claimed = r.End
@@ -167,12 +169,10 @@ func (w *Writer) settle() error {
 }
 
 // knownEntries reads the indexes as they are on disk and keeps those entries below the recovery point that can be
-// true, together with the position of the batch that the last of them points at: reading begins there.
+// true, together with the position of the batch that the last of them points at: reading begins there. The others may be of
+// what a crash has taken away.
 func (w *Writer) knownEntries(recoveryPoint, size int64) (*entries, int64) {
 	offsets, err := vfs.ReadFile(w.env.FS, w.path+IndexSuffix, maxIndexBytes)
-	if err == nil {
-		err = index.CheckOffsets(w.base, offsets, size)
-	}
 	if err != nil {
 		w.distrust(IndexSuffix, err)
 		return nil, 0
@@ -187,6 +187,11 @@ func (w *Writer) knownEntries(recoveryPoint, size int64) (*entries, int64) {
 		}
 		last = e
 	}
+	offsets = offsets[:n*index.OffsetEntrySize]
+	if err := index.CheckOffsets(w.base, offsets, size); err != nil {
+		w.distrust(IndexSuffix, err)
+		return nil, 0
+	}
 	if n == 0 {
 		return nil, 0
 	}
@@ -200,15 +205,12 @@ func (w *Writer) knownEntries(recoveryPoint, size int64) (*entries, int64) {
 	if !ok {
 		return nil, 0 // each entry says what is largest so far: they begin at the beginning or not at all
 	}
-	return &entries{offsets: offsets[:n*index.OffsetEntrySize], times: times}, last.Position
+	return &entries{offsets: offsets, times: times}, last.Position
 }
 
 // knownTimes reads the time index up to the entry for id last.
 func (w *Writer) knownTimes(last int64) (times []byte, ok bool) {
 	times, err := vfs.ReadFile(w.env.FS, w.path+TimeIndexSuffix, maxIndexBytes)
-	if err == nil {
-		err = index.CheckTimes(w.base, times, w.base+MaxBytes)
-	}
 	if err != nil {
 		w.distrust(TimeIndexSuffix, err)
 		return nil, false
@@ -220,7 +222,12 @@ func (w *Writer) knownTimes(last int64) (times []byte, ok bool) {
 			break
 		}
 	}
-	return times[:n*index.TimeEntrySize], true
+	times = times[:n*index.TimeEntrySize]
+	if err := index.CheckTimes(w.base, times, last+1); err != nil {
+		w.distrust(TimeIndexSuffix, err)
+		return nil, false
+	}
+	return times, true
 }
 
 func (w *Writer) distrust(suffix string, err error) {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"logkit/lib/index"
+	"logkit/lib/record"
 	"logkit/lib/vfs"
 )
 
@@ -165,21 +166,14 @@ func (s *Segment) rebuildIndexes(reason error) error {
 	w := newWalker(s.LogPath(), h, 0, size, s.base)
 	defer w.free()
 	for {
-		header, pos, err := w.step()
-		var corrupt *CorruptError
-		if errors.As(err, &corrupt) {
-			if _, err := w.resync(); err != nil {
-				return err
-			}
-			continue
-		}
+		batch, err := walkTo(w, func(record.Header) bool { return true })
 		if err == io.EOF {
 			break
 		}
 		if err != nil { // an index that ends here would hide what is behind
 			return err
 		}
-		b.add(header, pos)
+		b.add(batch.Header, batch.Pos)
 	}
 	b.finish()
 	if err := s.saveIndexes(b.entries()); err != nil {

@@ -91,52 +91,72 @@ func (w *walker) check(h record.Header) error {
 	return nil
 }
 
-// bytes returns the n bytes at pos, which stay valid until the next call.
+// bytes returns the n bytes at pos, no more than a header has, which stay valid until the next call.
 func (w *walker) bytes(n int64) ([]byte, error) {
 	if n > w.end-w.pos {
 		return nil, w.corrupt(fmt.Errorf("%d bytes, a batch has at least %d: %w", w.end-w.pos, record.HeaderSize, io.ErrUnexpectedEOF))
 	}
-	if w.pos >= w.start && w.pos+n <= w.start+int64(len(w.buf)) {
-		return w.buf[w.pos-w.start:][:n], nil
+	b, err := w.window(w.pos, n)
+	return b[:min(n, int64(len(b)))], err
+}
+
+// window returns the bytes from at on, at least n of them, that are in the buffer, which it fills when there are fewer.
+func (w *walker) window(at, n int64) ([]byte, error) {
+	if at >= w.start && at+n <= w.start+int64(len(w.buf)) {
+		return w.buf[at-w.start:], nil
 	}
-	want := min(max(n, int64(cap(w.buf)), chunk), w.end-w.pos)
-	if int64(cap(w.buf)) < want {
-		w.buf = make([]byte, want)
+	if cap(w.buf) == 0 {
+		w.buf = make([]byte, chunk)
 	}
-	w.buf = w.buf[:want]
-	w.start = w.pos
-	read, err := w.r.ReadAt(w.buf, w.pos)
+	w.buf = w.buf[:min(int64(cap(w.buf)), w.end-at)]
+	w.start = at
+	read, err := w.r.ReadAt(w.buf, at)
 	w.buf = w.buf[:read]
-	if int64(read) < n {
-		if err == io.EOF { // the file is shorter than end says
-			err = w.corrupt(io.ErrUnexpectedEOF)
-		}
-		return nil, err
+	if int64(read) >= n {
+		return w.buf, nil
 	}
-	return w.buf[:n], nil
+	if err == io.EOF { // the file is shorter than end says
+		err = w.corrupt(io.ErrUnexpectedEOF)
+	}
+	return nil, err
+}
+
+// checkSum holds what stands at pos, size bytes, against its checksum, which covers all from the byte from on. It is read
+// piece by piece: a length that has not been confirmed costs no memory.
+func (w *walker) checkSum(want uint32, from int, size int64, update func(uint32, []byte) uint32) error {
+	sum := uint32(0)
+	for at, end := w.pos+int64(from), w.pos+size; at < end; {
+		b, err := w.window(at, 1)
+		if err != nil {
+			return err
+		}
+		b = b[:min(int64(len(b)), end-at)]
+		sum = update(sum, b)
+		at += int64(len(b))
+	}
+	if sum != want {
+		return w.corrupt(&record.CRCError{Expected: want, Found: sum})
+	}
+	return nil
 }
 
 func (w *walker) corrupt(err error) error {
 	return &CorruptError{Path: w.path, Pos: w.pos, ID: w.next, Err: err}
 }
 
-// stepIntact is step for a batch whose checksum is right too. It reads the whole of it, which returned bytes are.
-func (w *walker) stepIntact() (h record.Header, batch []byte, pos int64, err error) {
-	before := *w
+// stepIntact is step for a batch whose checksum is right too. It reads the whole of it.
+func (w *walker) stepIntact() (h record.Header, pos int64, err error) {
+	last, next := w.last, w.next
 	h, pos, err = w.step()
 	if err != nil {
-		return h, nil, pos, err
+		return h, pos, err
 	}
-	after := w.pos
-	w.pos, w.last, w.next = before.pos, before.last, before.next
-	if batch, err = w.bytes(h.Size()); err != nil {
-		return h, nil, pos, err
+	w.pos, w.last, w.next = pos, last, next
+	if err := w.checkSum(h.CRC, record.CRCStart, h.Size(), record.UpdateCRC); err != nil {
+		return h, pos, err
 	}
-	if err = record.CheckCRC(batch); err != nil {
-		return h, nil, pos, w.corrupt(err)
-	}
-	w.pos, w.last, w.next = after, -1, h.LastOffset()+1
-	return h, batch, pos, nil
+	w.pos, w.last, w.next = pos+h.Size(), -1, h.LastOffset()+1
+	return h, pos, nil
 }
 
 // resync moves to the next position where a batch begins that is intact and whose ids are not below next. The search
@@ -180,6 +200,6 @@ func (w *walker) intactAt(pos, next int64) bool {
 	probe := newWalker(w.path, w.r, pos, w.end, next)
 	defer probe.free()
 	probe.reach = w.reach
-	_, _, _, err := probe.stepIntact()
+	_, _, err := probe.stepIntact()
 	return err == nil
 }
