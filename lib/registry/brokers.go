@@ -107,7 +107,7 @@ func (s *Session) BrokerIDOf(ctx context.Context, incarnation string) (id int32,
 	if err != nil {
 		return 0, false, err
 	}
-	ids := s.brokerIDs(names)
+	ids := numbers(names)
 	owners := make([]string, len(ids))
 	err = s.each(len(ids), func(i int) (err error) {
 		owners[i], err = s.assignedTo(ctx, ids[i])
@@ -249,18 +249,7 @@ func (s *Session) Brokers(ctx context.Context) ([]Broker, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.brokersNamed(ctx, s.brokerIDs(names))
-}
-
-func (s *Session) brokerIDs(names []string) []int32 {
-	ids := make([]int32, 0, len(names))
-	for _, name := range names {
-		if id, err := atoi(name); err == nil {
-			ids = append(ids, id)
-		}
-	}
-	slices.Sort(ids)
-	return ids
+	return s.brokersNamed(ctx, numbers(names))
 }
 
 func (s *Session) brokersNamed(ctx context.Context, ids []int32) ([]Broker, error) {

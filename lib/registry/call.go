@@ -11,8 +11,6 @@ import (
 	"github.com/go-zookeeper/zk"
 )
 
-var sprintf = fmt.Sprintf
-
 // pauses grow from one attempt to the next, and are spread so that those who collided do not collide again.
 type pauses struct {
 	s    *Session

@@ -21,23 +21,24 @@ type Holder struct {
 	Session int64 // that the node goes with; 0: none, which is nobody's work of ours
 }
 
-// Holders is Owners with the sessions: the owner is there as long as his session, and a member while it is registered.
+// Holders reads what the owner nodes of a topic say, by partition: the owner is there as long as his session, and a member
+// while it is registered.
 func (g *Group) Holders(ctx context.Context, topic string) (map[int32]Holder, error) {
 	names, _, err := g.s.children(ctx, g.ownersOf(topic))
 	if err != nil {
 		return nil, err
 	}
-	numbers := g.s.brokerIDs(names)
-	held, found := make([]Holder, len(numbers)), make([]bool, len(numbers))
-	err = g.s.each(len(numbers), func(i int) error {
-		data, stat, ok, err := g.s.find(ctx, g.owner(topic, numbers[i]))
+	owned := numbers(names)
+	held, found := make([]Holder, len(owned)), make([]bool, len(owned))
+	err = g.s.each(len(owned), func(i int) error {
+		data, stat, ok, err := g.s.find(ctx, g.owner(topic, owned[i]))
 		if err == nil && ok {
 			held[i], found[i] = Holder{string(data), stat.EphemeralOwner}, true
 		}
 		return err
 	})
-	all := make(map[int32]Holder, len(numbers))
-	for i, n := range numbers {
+	all := make(map[int32]Holder, len(owned))
+	for i, n := range owned {
 		if found[i] {
 			all[n] = held[i]
 		}

@@ -1,6 +1,7 @@
 package registry
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -180,10 +181,10 @@ func (g *Group) opsEmpty() []any {
 // Delete removes a group with all its offsets. ErrGroupInUse: it has members. ErrNoGroup: it is not there.
 func (g *Group) Delete(ctx context.Context) error {
 	if found, err := g.s.exists(ctx, g.dir); err != nil || !found {
-		return errors.Join(err, notFound(err == nil))
+		return cmp.Or(err, ErrNoGroup)
 	}
 	if members, _, err := g.s.children(ctx, g.ids()); err != nil || len(members) > 0 {
-		return errors.Join(err, inUse(err == nil))
+		return cmp.Or(err, ErrGroupInUse)
 	}
 	// Owners first: they may outlive their members for a moment. Nobody can join, claim or commit without the next two;
 	// the rest may then go in pieces.
@@ -195,20 +196,6 @@ func (g *Group) Delete(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-	}
-	return nil
-}
-
-func notFound(is bool) error {
-	if is {
-		return ErrNoGroup
-	}
-	return nil
-}
-
-func inUse(is bool) error {
-	if is {
-		return ErrGroupInUse
 	}
 	return nil
 }

@@ -51,7 +51,7 @@ func (g *Group) CommittedTopics(ctx context.Context) ([]string, error) {
 // CommittedPartitions lists the partitions of a topic that the group has offset nodes of, sorted.
 func (g *Group) CommittedPartitions(ctx context.Context, topic string) ([]int32, error) {
 	names, _, err := g.s.children(ctx, g.offsetsOf(topic))
-	return g.s.brokerIDs(names), err
+	return numbers(names), err
 }
 
 // Added tells whether a partition was added to its topic after the group had begun with the topic, be it that the group

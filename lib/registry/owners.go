@@ -32,26 +32,16 @@ func (e *OwnedError) Error() string {
 // ErrNotOwner says that the partition has another owner by now, or none.
 var ErrNotOwner = errors.New("registry: partition is not owned any longer")
 
-// Owners reads who owns the partitions of a topic, by partition.
+// Owners reads who owns the partitions of a topic, by partition: the member's thread.
 func (g *Group) Owners(ctx context.Context, topic string) (map[int32]string, error) {
-	names, _, err := g.s.children(ctx, g.ownersOf(topic))
-	if err != nil {
-		return nil, err
-	}
-	numbers := g.s.brokerIDs(names)
-	owners := make([]string, len(numbers))
-	err = g.s.each(len(numbers), func(i int) error {
-		data, _, _, err := g.s.find(ctx, g.owner(topic, numbers[i]))
-		owners[i] = string(data)
-		return err
-	})
-	all := make(map[int32]string, len(numbers))
-	for i, n := range numbers {
-		if owners[i] != "" {
-			all[n] = owners[i]
+	held, err := g.Holders(ctx, topic)
+	owners := make(map[int32]string, len(held))
+	for partition, h := range held {
+		if h.Thread != "" {
+			owners[partition] = h.Thread
 		}
 	}
-	return all, err
+	return owners, err
 }
 
 // Claim makes thread, a member's, the owner of a partition for as long as the session of the lease lasts. In the same
@@ -198,7 +188,7 @@ func (g *Group) Audit(ctx context.Context, lease *Lease, topic string, known fun
 		return err
 	}
 	var unknown []int32
-	for _, partition := range g.s.brokerIDs(names) {
+	for _, partition := range numbers(names) {
 		if !known(partition) {
 			unknown = append(unknown, partition)
 		}

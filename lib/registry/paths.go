@@ -3,6 +3,7 @@ package registry
 import (
 	"fmt"
 	"net"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -60,6 +61,18 @@ func atoi(text string) (int32, error) {
 		return 0, fmt.Errorf("number %q, allowed are 0 to 2147483647 in decimal", text)
 	}
 	return int32(n), nil
+}
+
+// numbers are the names that are numbers, of brokers or of partitions, sorted.
+func numbers(names []string) []int32 {
+	list := make([]int32, 0, len(names))
+	for _, name := range names {
+		if n, err := atoi(name); err == nil {
+			list = append(list, n)
+		}
+	}
+	slices.Sort(list)
+	return list
 }
 
 // The nodes of a group, below its own.

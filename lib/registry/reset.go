@@ -1,6 +1,7 @@
 package registry
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -60,7 +61,7 @@ func (g *Group) planReset(ctx context.Context, t Topic, offsets map[int32]int64,
 	}
 	a, found, err := g.Arbiter(ctx, nil)
 	if err != nil || !found {
-		return nil, errors.Join(err, notFound(err == nil))
+		return nil, cmp.Or(err, ErrNoGroup)
 	}
 	version, err := g.adopt(ctx, t)
 	if err != nil {

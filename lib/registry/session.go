@@ -3,6 +3,7 @@ package registry
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net"
 	"sync"
@@ -114,7 +115,7 @@ func newSession(options Options, dial func(*Session) (Conn, error)) (*Session, e
 type clientLog struct{ *slog.Logger }
 
 func (l clientLog) Printf(format string, args ...any) {
-	l.Debug("zookeeper client", "line", sprintf(format, args...))
+	l.Debug("zookeeper client", "line", fmt.Sprintf(format, args...))
 }
 
 // Close ends the session: its ephemeral nodes go at once.

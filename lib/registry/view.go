@@ -117,7 +117,7 @@ func (v *View) brokers(ctx context.Context, old *Cluster, whole bool) (now liste
 	if err != nil {
 		return now, nil, nil, err
 	}
-	now = listedIDs{v.s.brokerIDs(names), stat.Cversion, stat.Czxid}
+	now = listedIDs{numbers(names), stat.Cversion, stat.Czxid}
 	came := without(now.ids, v.ids)
 	went := without(v.ids, now.ids)
 	unread := came
