@@ -20,7 +20,8 @@ const maxFetchBytes = 64 << 20
 //   - The limit on the bytes of the whole answer is spent partition by partition; the next fetch of the connection
 //     that asks for the one for which nothing was left begins with it.
 //   - With fewer than min_bytes, and no error, it waits up to max_wait for a high watermark to move. The wait ends when
-//     the client closes, and when the broker stops.
+//     the client closes, and when the broker stops. It does not begin where records end with their segment, as in Kafka
+//     (DelayedFetch): what there is behind them comes with the next fetch.
 //   - v7 adds sessions (KIP-227): there are none, session id 0 says so, and a request that counts on one gets
 //     FETCH_SESSION_ID_NOT_FOUND. v9 adds the leader epoch, which is 0, v11 the rack, which is not used. v12 is flexible.
 //   - kmsg cannot leave room for ranges of files: the response is written in fetch_encode.go.

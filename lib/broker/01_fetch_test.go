@@ -12,6 +12,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"logkit/lib/commitlog"
 	"logkit/lib/record"
 )
 
@@ -355,5 +356,35 @@ func TestLargeFetchGoesBySendfile(t *testing.T) {
 	calls.Store(0)
 	if p := c.fetch("t", 0, log.Positions().HighWatermark-1); len(p.RecordBatches) == 0 || calls.Load() != 0 {
 		t.Errorf("a small answer: %d bytes, %d calls of sendfile", len(p.RecordBatches), calls.Load())
+	}
+}
+
+// TestFetchEndsWithASegment: what is read from one partition ends with its segment. When there is more in the next one, it
+// is not waited for min_bytes that cannot come.
+func TestFetchEndsWithASegment(t *testing.T) {
+	records := batch(t, record.None, string(make([]byte, 1000)))
+	s := serve(t, setup{log: commitlog.Options{SegmentBytes: int64(len(records)) * 2}})
+	log := s.topic("t", 1)
+	c := s.dial()
+	for range 5 {
+		c.produce("t", 0, bytes.Clone(records))
+	}
+	if _, segments, err := log.Size(); err != nil || segments < 3 {
+		t.Fatalf("%d segments, %v", segments, err)
+	}
+	req := fetchRequest(12, time.Hour, fetched{"t", 0, 0})
+	req.MinBytes = 1 << 20
+	for next, end := int64(0), log.Positions().HighWatermark; ; {
+		req.Topics[0].Partitions[0].FetchOffset = next
+		if next > end-int64(len(records)) { // the last segment: there it waits
+			c.send(req)
+			s.eventually("the fetch waits", s.waits(1))
+			return
+		}
+		p := c.ask(req).(*kmsg.FetchResponse).Topics[0].Partitions[0]
+		if p.ErrorCode != 0 || len(p.RecordBatches) == 0 {
+			t.Fatalf("from %d on: error %d, %d bytes", next, p.ErrorCode, len(p.RecordBatches))
+		}
+		next += int64(len(p.RecordBatches))
 	}
 }

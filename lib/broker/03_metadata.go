@@ -53,7 +53,7 @@ func handleMetadata(c *conn, request kmsg.Request, correlation int32) (answer, e
 	if b.options.AutoCreate && (req.Version < 4 || req.AllowAutoTopicCreation) {
 		room = b.newPartitions()
 	}
-	answered := make(map[string]bool, len(req.Topics))
+	answered := make(map[string]bool)
 	for _, asked := range req.Topics {
 		if asked.Topic == nil {
 			return nil, badFrame("Metadata v%d for a topic without a name", req.Version)

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
@@ -95,4 +96,28 @@ func BenchmarkMetadata(b *testing.B) {
 	b.ReportAllocs()
 	b.ResetTimer()
 	c.exchange(b.N, request, func([]byte) {})
+}
+
+// BenchmarkProduceBesideWaiting measures acks=all while a consumer of many partitions waits for more than there is.
+func BenchmarkProduceBesideWaiting(b *testing.B) {
+	s := serve(b, setup{})
+	const partitions = 500
+	s.topic("t", partitions)
+	producer, consumer := s.dial(), s.dial()
+	var all []fetched
+	for p := range int32(partitions) {
+		producer.produce("t", p, batch(b, record.None, "a value"))
+		all = append(all, fetched{"t", p, 0})
+	}
+	req := fetchRequest(11, time.Hour, all...)
+	req.MinBytes = 1 << 30
+	consumer.send(req)
+	s.eventually("the fetch waits", s.waits(1))
+	request := encodeRequest(produceRequest(9, -1, produced{"t", 0, batch(b, record.None, "a value")}), 1)
+	b.ReportAllocs()
+	b.ResetTimer()
+	for range b.N {
+		producer.write(request)
+		producer.discard()
+	}
 }

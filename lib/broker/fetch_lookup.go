@@ -29,7 +29,7 @@ type lookup struct {
 	parts []fetchPart // in the order of the request
 
 	bytes int64 // of records found
-	ready bool  // the answer is full, or some partition has an error: it goes out at once
+	ready bool  // the answer goes out at once: it is full, or an error, or a look at it will not find more
 }
 
 // fetchPart is one partition of a Fetch.
@@ -70,7 +70,7 @@ func (l *lookup) look() {
 		p := &l.parts[(first+i)%len(l.parts)]
 		p.look(l.conn.broker, room-l.bytes, l.bytes == 0)
 		l.bytes += p.slice.Len
-		l.ready = l.ready || p.code != 0 || p.denied
+		l.ready = l.ready || p.code != 0 || p.denied || p.slice.More
 	}
 }
 
@@ -123,8 +123,7 @@ func (l *lookup) enough() bool {
 	return l.ready || len(l.parts) == 0 || l.bytes >= int64(l.req.MinBytes) || l.req.MaxWaitMillis <= 0
 }
 
-// wait looks again whenever a high watermark has moved, until there is enough or the time is over. Meanwhile it holds
-// no files.
+// wait looks again when high watermarks have moved, until there is enough or the time is over. Meanwhile it holds no files.
 func (l *lookup) wait(out *output) error {
 	if err := out.flush(); err != nil {
 		return err
@@ -140,7 +139,7 @@ func (l *lookup) wait(out *output) error {
 	l.conn.broker.polls.Add(1)
 	defer l.conn.broker.polls.Add(-1)
 	for {
-		if l.moved() {
+		if l.worth() {
 			if l.look(); l.enough() {
 				return nil
 			}
@@ -158,16 +157,22 @@ func (l *lookup) wait(out *output) error {
 	}
 }
 
-// moved tells whether any high watermark is not what the last look saw, or a log has gone.
-func (l *lookup) moved() bool {
+// worth tells whether to look again: a log has gone, or some high watermark is not what the last look saw, and there may
+// be enough by now. What has become visible since takes no more bytes than the log has grown by in ids. Without this a
+// consumer of many partitions that waits for a lot would have them all read with every flush of one.
+func (l *lookup) worth() bool {
+	moved, most := false, l.bytes
 	for i := range l.parts {
 		p := &l.parts[i]
 		log, _ := l.conn.broker.dir.Log(p.key.topic, p.key.partition)
-		if log != p.log || log.Positions().HighWatermark != p.slice.Positions.HighWatermark {
+		if log != p.log {
 			return true
 		}
+		now, then := log.Positions(), p.slice.Positions
+		moved = moved || now.HighWatermark != then.HighWatermark
+		most += max(now.End-then.HighWatermark, 0)
 	}
-	return false
+	return moved && most >= int64(l.req.MinBytes)
 }
 
 // release gives the files back. The positions of the last look stay.

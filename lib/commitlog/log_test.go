@@ -172,6 +172,46 @@ func TestReadReturnsWholeBatches(t *testing.T) {
 	}
 }
 
+// TestReadTellsOfMore: a slice that ends with its segment says whether something follows that is visible.
+func TestReadTellsOfMore(t *testing.T) {
+	l := openTest(t, vfs.OS, t.TempDir(), Options{SegmentBytes: 300, FlushInterval: time.Hour}, Checkpoint{})
+	var size int64
+	for range 12 {
+		size = mustAppend(t, l, true, strings.Repeat("v", 30)).Size()
+	}
+	more := func(id, maxBytes int64) bool {
+		t.Helper()
+		s, err := l.Read(id, maxBytes)
+		if err != nil || s.Len == 0 {
+			t.Fatalf("id %d: %d bytes, %v", id, s.Len, err)
+		}
+		s.Release()
+		return s.More
+	}
+	last := l.view.Load().segments
+	begins := last[len(last)-1].Base()
+	for id := int64(0); id < l.Positions().HighWatermark; id += size {
+		if got, want := more(id, 1<<20), id < begins; got != want {
+			t.Errorf("from id %d on: more %v, the last segment begins at %d", id, got, begins)
+		}
+	}
+	if more(0, size) {
+		t.Error("what is cut by its length does not end with its segment")
+	}
+	for len(l.view.Load().segments) == len(last) { // begin a segment of which nothing is visible
+		mustAppend(t, l, false, strings.Repeat("v", 30))
+	}
+	if more(begins, 1<<20) {
+		t.Error("what follows is not visible yet")
+	}
+	if err := l.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	if !more(begins, 1<<20) {
+		t.Error("nothing follows, although it is visible")
+	}
+}
+
 func TestReopen(t *testing.T) {
 	dir := t.TempDir()
 	l, err := Open(newEnv(t, vfs.OS), dir, Options{SegmentBytes: 500}, Checkpoint{})

@@ -14,6 +14,8 @@ type Slice struct {
 	Handle *segment.Handle
 	// Pos and Len say which bytes of it, when there are any.
 	Pos, Len int64
+	// More tells that the slice ends with its segment, and that there is more to be read in the next one.
+	More bool
 	// Positions are the marks of the log at the moment of the look-up: the slice ends at or before its high watermark.
 	Positions Positions
 }
@@ -94,6 +96,8 @@ func (s *Slice) fill(v *view, i int, id, maxBytes int64) (found bool, err error)
 		return false, err
 	}
 	s.Pos, s.Len = batch.Pos, end-batch.Pos
+	last := len(v.segments) - 1
+	s.More = end == limit && (i < last-1 || i == last-1 && v.tail > 0)
 	return true, nil
 }
 
