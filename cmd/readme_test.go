@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -122,4 +123,30 @@ func tourOf(t *testing.T) (steps []tourStep) {
 		t.Fatalf("%d commands in the tour", len(steps))
 	}
 	return steps
+}
+
+// TestReadmeMap wants README to name every tool in its table and every package in its map, and none that is not there.
+func TestReadmeMap(t *testing.T) {
+	text, err := os.ReadFile("../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var there []string
+	for _, pattern := range []string{"*/main.go", "../lib/*/*.go"} {
+		for _, file := range matches(t, pattern) {
+			there = append(there, strings.TrimPrefix(filepath.Dir(file), "../"))
+		}
+	}
+	slices.Sort(there)
+	there = slices.Compact(there)
+	_, chart, _ := strings.Cut(string(text), "\n## A map of the code\n")
+	named := regexp.MustCompile(`\blib/[a-z]+\b`).FindAllString(strings.ReplaceAll(chart, "lib/floors_test.go", ""), -1)
+	for _, row := range regexp.MustCompile("(?m)^\\| `(log[a-z]+)` \\|").FindAllStringSubmatch(string(text), -1) {
+		named = append(named, row[1])
+	}
+	slices.Sort(named)
+	named = slices.Compact(named)
+	if !slices.Equal(named, there) {
+		t.Errorf("README names\n%q\nthere are\n%q", named, there)
+	}
 }
