@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strings"
 
@@ -113,10 +112,10 @@ func parseSaved(line []byte) (saved, error) {
 }
 
 // load reads the file of import: what it says of the group, or of the one other group that it is about.
-func (s *session) load(path, group string) ([]saved, error) {
-	in, what := s.env.Stdin, "standard input"
+func (s *session) load(ctx context.Context, path, group string) ([]saved, error) {
+	in, what := cli.Input(ctx, s.env.Stdin), "standard input"
 	if path != "-" {
-		f, err := os.Open(path)
+		f, err := cli.OpenInput(ctx, path)
 		if err != nil {
 			return nil, err
 		}

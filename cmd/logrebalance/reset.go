@@ -80,7 +80,7 @@ func (o *options) reset(ctx context.Context, s *session, args []string) error {
 }
 
 func (o *options) importFile(ctx context.Context, s *session, args []string) error {
-	lines, err := s.load(args[1], args[0])
+	lines, err := s.load(ctx, args[1], args[0])
 	if err != nil {
 		return err
 	}

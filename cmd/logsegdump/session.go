@@ -144,7 +144,7 @@ func (s *session) path(path string) error {
 		return err
 	}
 	if !info.IsDir() && !info.Mode().IsRegular() { // a pipe, as the shell's <(COMMAND) gives
-		f, err := os.Open(path)
+		f, err := cli.OpenInput(s.ctx, path)
 		if err != nil {
 			return err
 		}

@@ -3,9 +3,9 @@ package cli
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"fmt"
 	"io"
-	"os"
 	"strconv"
 	"strings"
 
@@ -45,7 +45,7 @@ func (t *Tool) allFlags() []ucli.Flag {
 }
 
 // configEntries reads the file that the command line or the environment names, if any.
-func (c *call) configEntries() ([]setting, error) {
+func (c *call) configEntries(ctx context.Context) ([]setting, error) {
 	given := c.options.byName["config"].given
 	if len(given) == 0 {
 		return nil, nil
@@ -55,12 +55,18 @@ func (c *call) configEntries() ([]setting, error) {
 	if err := new(path).Set(name); err != nil {
 		return nil, errValue(last.origin, name, err)
 	}
-	f, err := os.Open(name)
+	f, err := OpenInput(ctx, name)
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
 	if err != nil {
 		return nil, Usagef("%s: %w", last.origin, err)
 	}
 	defer f.Close()
 	data, err := io.ReadAll(io.LimitReader(f, maxConfigBytes+1))
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
 	if err != nil {
 		return nil, Usagef("%s: %w", last.origin, err)
 	}

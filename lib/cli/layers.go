@@ -1,8 +1,10 @@
 package cli
 
+import "context"
+
 // layers returns what is to be set: for each option the values of the first of command line, environment and
 // configuration file that has any. The values of one option never come from two places.
-func (c *call) layers(getenv func(string) string) ([]setting, error) {
+func (c *call) layers(ctx context.Context, getenv func(string) string) ([]setting, error) {
 	for _, s := range c.settings {
 		s.given = append(s.given, s)
 	}
@@ -30,7 +32,7 @@ func (c *call) layers(getenv func(string) string) ([]setting, error) {
 	if !c.tool.Config {
 		return settings, nil
 	}
-	entries, err := c.configEntries()
+	entries, err := c.configEntries(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -81,7 +81,7 @@ func (t *Tool) run(ctx context.Context, env *Env, args []string) error {
 	case err != nil:
 		return call.hinted(err)
 	}
-	settings, err := call.layers(env.Getenv)
+	settings, err := call.layers(ctx, env.Getenv)
 	if err != nil {
 		return call.hinted(err)
 	}
