@@ -171,6 +171,23 @@ func TestGroupNamesOnTerminal(t *testing.T) {
 	}
 }
 
+// A copy of what is sent is not mixed with progress, wherever its way to the terminal leads.
+func TestCopyOnTerminal(t *testing.T) {
+	v := &mortal{t: t, dir: t.TempDir(), listen: "127.0.0.1:0"}
+	broker := v.start()
+	t.Cleanup(v.stop)
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "few"), []byte("1\n2\n3\n4\n5\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, command := range []string{"logcat --rate 2 --tee t few", "logcat --rate 2 --tee t few | cat"} {
+		s := newScreen(t, 80, dir, broker, command)
+		if lines := strings.Join(s.until("exit "), "\n"); lines != "1\n2\n3\n4\n5\nexit 0" {
+			t.Errorf("%s:\n%s", command, lines)
+		}
+	}
+}
+
 // Columns stand below each other whatever a name is made of, and a terminal that cannot redraw is not told to.
 func TestWideNamesOnTerminal(t *testing.T) {
 	v := &mortal{t: t, dir: t.TempDir(), listen: "127.0.0.1:0"}

@@ -126,7 +126,7 @@ func (t *transfer) accompany() (ended func()) {
 	if t.progress != nil && !t.o.dryRun {
 		running.Go(func() { t.progress.keep(ctx, func(err error) { t.env.Say("%s", err) }) })
 	}
-	if !t.o.quiet && !t.o.verbose && t.env.StderrTerminal() {
+	if !t.o.quiet && !t.o.verbose && !t.o.tee && t.env.StderrTerminal() { // a copy is progress, and may go there too
 		running.Go(func() { t.display(ctx) })
 	}
 	return func() {
