@@ -49,6 +49,10 @@ type held struct {
 // openProgress reads the resume file, compares it with the files that are there, and writes it, which shows before
 // anything is sent that it can be written. A rehearsal only reads it.
 func openProgress(name, topic string, files []string, delimiter []byte, rehearsal bool) (*progress, error) {
+	name, err := cli.StateFile(name)
+	if err != nil {
+		return nil, fmt.Errorf("--progress: %w", err)
+	}
 	p := &progress{name: name, whole: delimiter == nil}
 	if !rehearsal {
 		lock, err := vfs.OS.Lock(name + ".lock")

@@ -62,7 +62,7 @@ func readResume(name string) (*resume, error) {
 	}
 	r, err := parseResume(text)
 	if err != nil {
-		return nil, fmt.Errorf("%s: not a file of --progress: %w", name, err)
+		return nil, beginAnew(fmt.Errorf("%s: not a file of --progress: %w", name, err), name)
 	}
 	return r, nil
 }
@@ -71,7 +71,9 @@ func parseResume(text []byte) (*resume, error) {
 	r := &resume{}
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.DisallowUnknownFields()
-	if err := d.Decode(r); err != nil {
+	if err := d.Decode(r); errors.Is(err, io.EOF) {
+		return nil, errors.New("empty")
+	} else if err != nil {
 		return nil, err
 	}
 	if _, err := d.Token(); err != io.EOF {

@@ -41,7 +41,7 @@ func TestDryRun(t *testing.T) {
 		{"json", `{"value":"x"}` + "\nx\n" + `{"key":"k"}` + "\n", []string{"--json"}, 1,
 			"logcat: line 2: position 1: \"x\", expected an object\nlogcat: dry run: 2 messages, 2 bytes would be sent\n"},
 		{"too long", "a\n" + strings.Repeat("x", 2<<20) + "\nb\n", nil, 1,
-			"logcat: line 2: 2097213 bytes with its batch, the topic allows 1048576\nlogcat: dry run: 2 messages, 2 bytes would be sent\n"},
+			"logcat: line 2: 2097213 bytes with its batch, a topic for which nothing is set allows 1048576\nlogcat: dry run: 2 messages, 2 bytes would be sent\n"},
 		{"a file is missing", "", []string{file, filepath.Join(dir, "none"), file}, 1,
 			"logcat: " + filepath.Join(dir, "none") + ": no such file or directory\nlogcat: dry run: 6 messages, 22 bytes would be sent\n"},
 		{"a directory", "", []string{dir}, 1, "logcat: " + dir + ": is a directory\nlogcat: dry run: 0 messages, 0 bytes would be sent\n"},

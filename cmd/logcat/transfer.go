@@ -18,6 +18,7 @@ type sink interface {
 	Add(ctx context.Context, rec record.Record, line int64) error
 	Failed() <-chan struct{} // closed when Add takes no more; Close tells why
 	MaxRecordBytes() int64
+	TooLarge(size int64) error // words that a batch is larger
 	Stats() client.Stats
 	Close(ctx context.Context) error
 }
@@ -261,7 +262,7 @@ func (t *transfer) message(ctx context.Context, text []byte, size int64) error {
 	var rec record.Record
 	var err error
 	if text == nil {
-		err = &client.SizeError{Size: size + record.HeaderSize, Max: t.sink.MaxRecordBytes()}
+		err = t.sink.TooLarge(size + record.HeaderSize)
 	} else {
 		rec, m.from, err = t.shape.record(text, t.at)
 	}

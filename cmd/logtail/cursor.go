@@ -5,12 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strconv"
 
 	"golang.org/x/sys/unix"
 
+	"logkit/lib/cli"
 	"logkit/lib/vfs"
 )
 
@@ -22,23 +22,35 @@ type cursor struct {
 	dirty bool
 }
 
+// maxCursor bounds the file that is read, in bytes: some million partitions.
+const maxCursor = 64 << 20
+
 // openCursor reads the file, which need not exist.
 func openCursor(name string) (*cursor, error) {
+	name, err := cli.StateFile(name)
+	if err != nil {
+		return nil, fmt.Errorf("--cursor: %w", err)
+	}
 	c := &cursor{name: name, next: map[string]map[string]int64{}}
 	// It is replaced by renaming: what counts is the directory, and that is to be known before anything is printed.
 	dir := filepath.Dir(name)
 	if err := unix.Access(dir, unix.W_OK|unix.X_OK); err != nil {
 		return nil, fmt.Errorf("--cursor: directory %s: %w", dir, err)
 	}
-	text, err := os.ReadFile(name)
+	text, err := vfs.ReadFile(vfs.OS, name, maxCursor)
 	if errors.Is(err, fs.ErrNotExist) {
 		return c, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	if err := json.Unmarshal(text, &c.next); err != nil {
-		return nil, fmt.Errorf("%s: not a cursor file: %w", name, err)
+	if len(text) == 0 {
+		err = errors.New("empty")
+	} else {
+		err = json.Unmarshal(text, &c.next)
+	}
+	if err != nil {
+		return nil, cli.WithHint(fmt.Errorf("%s: not a cursor file: %w", name, err), fmt.Sprintf("to begin anew, remove %s", name))
 	}
 	if c.next == nil {
 		c.next = map[string]map[string]int64{}

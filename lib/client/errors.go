@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -55,10 +56,13 @@ func (e *UnknownTopicError) Error() string { return fmt.Sprintf("topic %q: no su
 func (e *UnknownTopicError) Unwrap() error { return ErrUnknownTopic }
 
 // SizeError says that a record would make a batch of Size bytes where Max are allowed. It matches ErrTooLarge.
-type SizeError struct{ Size, Max int64 }
+type SizeError struct {
+	Size, Max int64
+	By        string // whose limit that is, with a verb; "" = the topic's
+}
 
 func (e *SizeError) Error() string {
-	return fmt.Sprintf("%d bytes with its batch, the topic allows %d", e.Size, e.Max)
+	return fmt.Sprintf("%d bytes with its batch, %s %d", e.Size, cmp.Or(e.By, "the topic allows"), e.Max)
 }
 func (e *SizeError) Unwrap() error { return ErrTooLarge }
 

@@ -63,6 +63,7 @@ type Producer struct {
 	opts    ProducerOptions
 	send    sender
 	timeout time.Duration // without an answer, after which a partition is given up
+	limit   int64         // bytes of a batch, of the topic
 	maxSize int64         // bytes of a batch with a single record; more is refused here
 	ctx     context.Context
 	cancel  context.CancelFunc
@@ -121,7 +122,7 @@ func newProducer(opts ProducerOptions, s sender, partitions []Partition, limit i
 		opts.BufferBytes = DefaultBufferBytes
 	}
 	opts.BatchBytes = min(opts.BatchBytes, int(limit))
-	p := &Producer{opts: opts, send: s, timeout: timeout, maxSize: limit, failed: make(chan struct{})}
+	p := &Producer{opts: opts, send: s, timeout: timeout, limit: limit, maxSize: limit, failed: make(chan struct{})}
 	if opts.Codec != record.None || !known {
 		p.maxSize = max(limit, maxUncompressed)
 	}
@@ -139,6 +140,15 @@ func (p *Producer) numberAs(id int64) {
 	for _, l := range p.lanes {
 		l.numbers = numbering{producer: id}
 	}
+}
+
+// TooLarge is the *SizeError of a record that would make a batch of size bytes, more than MaxRecordBytes.
+func (p *Producer) TooLarge(size int64) error {
+	err := &SizeError{Size: size, Max: p.maxSize}
+	if p.maxSize > p.limit {
+		err.By = "before compression logkit allows"
+	}
+	return err
 }
 
 // MaxRecordBytes is above the size, in bytes, of every record that can be stored.
@@ -167,7 +177,7 @@ func (p *Producer) Add(ctx context.Context, rec record.Record, line int64) error
 		p.added++
 		p.stats.Refused++
 		p.mu.Unlock()
-		p.refused(line, &SizeError{Size: size, Max: p.maxSize})
+		p.refused(line, p.TooLarge(size))
 		return nil
 	}
 	p.append(rec, line)

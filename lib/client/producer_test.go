@@ -217,7 +217,7 @@ func TestProducerRefusesWhatIsLargerThanTheTopicAllows(t *testing.T) {
 		if diff := cmp.Diff([]string{"a", string(fits.Value), "b"}, broker.stored[0]); diff != "" {
 			t.Error(diff)
 		}
-		if diff := cmp.Diff(map[int64]string{3: (&SizeError{1001, 1000}).Error()}, fx.refusals); diff != "" {
+		if diff := cmp.Diff(map[int64]string{3: (&SizeError{Size: 1001, Max: 1000}).Error()}, fx.refusals); diff != "" {
 			t.Error(diff)
 		}
 	})

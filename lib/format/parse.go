@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"fmt"
 	"math"
+	"strconv"
 
 	"logkit/lib/record"
 )
@@ -61,7 +62,11 @@ func (p *parser) found() string {
 	if p.pos >= len(p.line) {
 		return "end of line"
 	}
-	return fmt.Sprintf("%q", first(string(p.line[p.pos:min(len(p.line), p.pos+4)])))
+	c := first(string(p.line[p.pos:min(len(p.line), p.pos+4)]))
+	if len(c) > 1 && c[0] == '"' { // quoted already
+		return c
+	}
+	return strconv.Quote(c)
 }
 
 // peek skips blanks and returns what follows, 0 at the end.
@@ -129,7 +134,7 @@ func (p *parser) object(m *Message) {
 		seen |= field
 		if p.err == nil && field == 0 {
 			p.pos = start
-			p.fail("unknown key %q", key)
+			p.fail("unknown key %.100q", key)
 		}
 	}
 }
@@ -211,7 +216,7 @@ func (p *parser) textOrBase64(what string) []byte {
 	start := p.pos
 	if key := p.text("a key"); p.err == nil && string(key) != "base64" {
 		p.pos = start
-		p.fail("%s: unknown key %q, expected base64", what, key)
+		p.fail("%s: unknown key %.100q, expected base64", what, key)
 	}
 	p.take(':', "a colon behind the key")
 	b := p.base64(what)
@@ -295,7 +300,7 @@ func (p *parser) integer(what string, least, most int64) int64 {
 	case part:
 		p.fail("%s: a number with a fraction or an exponent, expected a whole one", what)
 	case over || v < least || v > most:
-		p.fail("%s: %s is out of range, from %d to %d", what, p.line[start:end], least, most)
+		p.fail("%s: %.100s is out of range, from %d to %d", what, p.line[start:end], least, most)
 	}
 	p.pos = end
 	return v
