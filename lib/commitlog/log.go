@@ -97,6 +97,8 @@ type Log struct {
 	armed     bool
 	saving    bool // files beside the log are written, without the lock; see save
 
+	unjoined sync.Map // base ids of segments of which it has been said that they do not join; see checkJoin
+
 	watchers map[chan<- struct{}]struct{}
 	moved    chan struct{} // closed when the high watermark moves or the log fails; nil when nobody waits
 }

@@ -66,39 +66,56 @@ func (l *Log) read(v *view, id, maxBytes int64) (Slice, error) {
 		return s, nil
 	}
 	for i := v.segmentFor(id); i < len(v.segments); i++ {
-		found, err := s.fill(v, i, id, maxBytes)
-		if found || err != nil {
+		limit, err := v.limit(i)
+		if err != nil {
 			return s, err
 		}
+		batch, err := v.segments[i].Locate(id, limit)
+		if err == io.EOF {
+			l.checkJoin(v, i, batch)
+			continue
+		}
+		if err != nil {
+			return s, err
+		}
+		err = s.fill(v, i, batch, maxBytes, limit)
+		return s, err
 	}
 	return s, nil
 }
 
-// fill looks in segment i. found is false when id lies behind its last batch.
-func (s *Slice) fill(v *view, i int, id, maxBytes int64) (found bool, err error) {
+// fill makes the slice one of segment i, of which limit bytes are visible, that begins with a batch.
+func (s *Slice) fill(v *view, i int, batch segment.Batch, maxBytes, limit int64) error {
 	seg := v.segments[i]
-	limit, err := v.limit(i)
-	if err != nil {
-		return false, err
-	}
-	batch, err := seg.Locate(id, limit)
-	if err == io.EOF {
-		return false, nil
-	}
-	if err != nil {
-		return false, err
-	}
 	end, err := seg.Cut(batch, maxBytes, limit)
 	if err != nil {
-		return false, err
+		return err
 	}
 	if s.Handle, err = seg.Log(); err != nil {
-		return false, err
+		return err
 	}
 	s.Pos, s.Len = batch.Pos, end-batch.Pos
 	last := len(v.segments) - 1
 	s.More = end == limit && (i < last-1 || i == last-1 && v.tail > 0)
-	return true, nil
+	return nil
+}
+
+// checkJoin says, once, when the segment behind segment i does not begin where that one ends, with the batch last. Ids have
+// gaps, so no reader would see that a file is missing, and looking at every segment when the log is opened takes too long:
+// a reader that goes on to the next segment has that batch in hand.
+func (l *Log) checkJoin(v *view, i int, last segment.Batch) {
+	if i+1 == len(v.segments) || last.Header.Length == 0 {
+		return
+	}
+	// By the rule of ids, or by that of Kafka, for a log that came from there.
+	next, h := v.segments[i+1], last.Header
+	if next.Base() == h.NextBase() || next.Base() == h.LastOffset()+1 {
+		return
+	}
+	if _, said := l.unjoined.LoadOrStore(next.Base(), true); !said {
+		l.logger.Error("segments do not join, what was between them is missing", "segment", v.segments[i].LogPath(),
+			"ends_before", h.NextBase(), "next", next.LogPath())
+	}
 }
 
 // limit is how many bytes of segment i are visible.

@@ -17,7 +17,8 @@ type Batch struct {
 }
 
 // Locate finds the first batch in the first limit bytes of the log whose last id is not below id: the one that holds
-// id, or, when id lies between two batches, the one behind it. io.EOF: there is none. It reads some 4 KiB.
+// id, or, when id lies between two batches, the one behind it. io.EOF: there is none; then the batch is the last one that
+// was passed, whose header is all zero when that is none either. It reads some 4 KiB.
 func (s *Segment) Locate(id, limit int64) (Batch, error) {
 	h, err := s.Log()
 	if err != nil {
@@ -29,7 +30,18 @@ func (s *Segment) Locate(id, limit int64) (Batch, error) {
 		return Batch{}, err
 	}
 	defer w.free()
-	return walkTo(w, func(header record.Header) bool { return header.LastOffset() >= id })
+	var last Batch
+	b, err := walkTo(w, func(header record.Header) bool {
+		if header.LastOffset() >= id {
+			return true
+		}
+		last = Batch{Header: header, Pos: w.pos - header.Size()}
+		return false
+	})
+	if err == io.EOF {
+		return last, err
+	}
+	return b, err
 }
 
 // walkTo steps on to the first batch that is wanted, over damage too. io.EOF: there is none.
