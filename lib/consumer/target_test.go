@@ -1,8 +1,10 @@
 package consumer
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"net"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -24,6 +26,8 @@ type target struct {
 	fake *zkfake.Server // nil when the server is a real one
 	addr string
 	root string
+
+	timeout time.Duration // that sessions ask for; sessionTimeout
 }
 
 // all runs f on the twin, on the server of this project, and on ZooKeeper itself.
@@ -69,7 +73,7 @@ func (target target) session(t testing.TB) session {
 
 func (target target) dial(t testing.TB) session {
 	t.Helper()
-	options := registry.Options{Chroot: target.root, SessionTimeout: sessionTimeout}
+	options := registry.Options{Chroot: target.root, SessionTimeout: cmp.Or(target.timeout, sessionTimeout)}
 	var s session
 	var err error
 	if target.fake != nil {
@@ -86,22 +90,16 @@ func (target target) dial(t testing.TB) session {
 			}
 		}
 	} else {
-		wire := &zkpeer.Cable{}
-		s.cut = wire.Cut
-		s.Session, err = registry.NewSession(options, func(events func(zk.Event)) (registry.Conn, error) {
-			conn, _, err := zk.Connect([]string{target.addr}, options.SessionTimeout, zk.WithEventCallback(events),
-				zk.WithLogger(quiet{}), zk.WithLogInfo(false), zk.WithDialer(wire.Dial))
-			return conn, err
-		})
+		cable := &zkpeer.Cable{}
+		s.cut = cable.Cut
+		options.Servers = []string{target.addr}
+		options.Dial = func() (net.Conn, error) { return cable.Dial("tcp", target.addr, patience) }
+		s.Session, err = registry.Connect(options)
 	}
 	must(t, err)
 	t.Cleanup(s.Close)
 	return s
 }
-
-type quiet struct{}
-
-func (quiet) Printf(string, ...any) {}
 
 // realTarget is Debian's ZooKeeper, started once for all tests. Where it is not installed, the test skips.
 func realTarget(t testing.TB) target {
