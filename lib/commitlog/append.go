@@ -11,7 +11,8 @@ import (
 )
 
 // Append writes one batch at the end of the log and returns the id of its first record. The batch must have been
-// checked (record.Validate) and h be its header; base id and leader epoch are set in batch itself, which is not kept.
+// checked (record.Validate) and h be the header that this has returned; base id, leader epoch and max timestamp are set in
+// batch itself, which is not kept.
 // The order of the log is the order of the calls. Append does not wait for a flush: with flush true one is asked for at
 // once, and WaitVisible tells when it is done. It may block while another segment is begun.
 //
@@ -31,6 +32,7 @@ func (l *Log) Append(batch []byte, h record.Header, flush bool) (base int64, err
 	}
 	record.SetBaseOffset(batch, h.BaseOffset)
 	record.SetLeaderEpoch(batch, 0)
+	record.SetMaxTimestamp(batch, h.MaxTimestamp)
 	if err := l.writer.Append(batch, h); err != nil {
 		return 0, l.refused(err)
 	}

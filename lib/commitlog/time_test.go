@@ -185,3 +185,44 @@ func TestLookupTimeBesideRetention(t *testing.T) {
 		}
 	}
 }
+
+// Clients are known that leave the largest timestamp of a batch unset, or take the last one for it (IBM/sarama#3108,
+// redpanda-data/redpanda#1702). Their records are found all the same, and whoever reads them finds the right one.
+func TestMaxTimestampIsThatOfTheRecords(t *testing.T) {
+	for _, codec := range []record.Codec{record.None, record.Zstd} {
+		for _, said := range []int64{-1, -62135596800000, 0, 1000, 1001, 5000} {
+			l := openTest(t, vfs.OS, t.TempDir(), Options{}, Checkpoint{})
+			b := record.NewBuilder(codec)
+			for _, ts := range []int64{999, 1001, 1000} {
+				b.Append(record.Record{Timestamp: ts, Value: []byte("valuevaluevaluevaluevaluevaluevalue")})
+			}
+			data, err := b.Finish(nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			binary.BigEndian.PutUint64(data[35:], uint64(said))
+			record.SetProducer(data, -1, -1, -1) // the checksum too
+			h, err := record.Validate(data, record.Limits{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			base, err := l.Append(data, h, true)
+			if err == nil {
+				err = l.WaitVisible(t.Context(), base)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			stored, err := record.ParseHeader(read(t, l, 0, 1))
+			if err == nil {
+				err = record.CheckCRC(read(t, l, 0, 1))
+			}
+			if err != nil || stored.MaxTimestamp != 1001 {
+				t.Errorf("%v, said %d: stored %d, %v; want 1001", codec, said, stored.MaxTimestamp, err)
+			}
+			if got, ok, err := l.LookupTime(1001); got != (Stamp{base + 1, 1001}) || !ok || err != nil {
+				t.Errorf("%v, said %d: time 1001 is %v, %v, %v", codec, said, got, ok, err)
+			}
+		}
+	}
+}

@@ -177,11 +177,3 @@ const CRCStart = attributesAt
 
 // UpdateCRC adds b to a checksum, for who has a batch in pieces: it begins with 0 and what follows from CRCStart on.
 func UpdateCRC(crc uint32, b []byte) uint32 { return crc32.Update(crc, castagnoli, b) }
-
-// SetBaseOffset writes the base offset into a batch, in place. The CRC does not cover it.
-func SetBaseOffset(batch []byte, base int64) { binary.BigEndian.PutUint64(batch, uint64(base)) }
-
-// SetLeaderEpoch writes the leader epoch into a batch, in place. The CRC does not cover it.
-func SetLeaderEpoch(batch []byte, epoch int32) {
-	binary.BigEndian.PutUint32(batch[leaderEpochAt:], uint32(epoch))
-}

@@ -3,6 +3,7 @@ package record
 import (
 	"errors"
 	"fmt"
+	"math"
 	"sync"
 )
 
@@ -17,6 +18,9 @@ type Limits struct {
 // everyone (Kafka: LogValidator). There must be exactly one batch, of this format, within the limits, with the right
 // CRC, a known codec and nothing that only a broker may set, that holds at least one record, numbered 0 to n-1,
 // each well formed, and nothing else. The batch is only read; compressed records go through a buffer that is used again.
+//
+// The header returned is that of the batch, except that MaxTimestamp is the largest of the records: some clients leave it
+// unset, or take that of the last record for it. See SetMaxTimestamp.
 func Validate(batch []byte, lim Limits) (Header, error) {
 	if lim.MaxBytes > 0 && len(batch) > int(lim.MaxBytes) {
 		return Header{}, tooLarge("%d bytes, at most %d", len(batch), lim.MaxBytes)
@@ -36,7 +40,7 @@ func Validate(batch []byte, lim Limits) (Header, error) {
 	}
 	block, codec := batch[HeaderSize:], h.Attributes.Codec()
 	if codec == None {
-		return h, checkRecords(block, h.Count)
+		return h, checkRecords(&h, block)
 	}
 	scratch := scratches.Get().(*[]byte)
 	defer scratches.Put(scratch)
@@ -47,7 +51,7 @@ func Validate(batch []byte, lim Limits) (Header, error) {
 	if err != nil {
 		return h, err
 	}
-	return h, checkRecords(block, h.Count)
+	return h, checkRecords(&h, block)
 }
 
 // maxScratch bounds the buffers, in bytes, that are kept for use again.
@@ -74,24 +78,27 @@ func checkProduced(h *Header, lim Limits) error {
 	return nil
 }
 
-// checkRecords checks that the block is count records, numbered from 0, and nothing else.
-func checkRecords(block []byte, count int32) error {
-	if err := checkCount(count, block); err != nil {
+// checkRecords checks that the block is as many records as the header says, numbered from 0, and nothing else, and sets
+// the header's max timestamp to theirs.
+func checkRecords(h *Header, block []byte) error {
+	if err := checkCount(h.Count, block); err != nil {
 		return err
 	}
 	var d decoded
-	pos := 0
-	for delta := range int(count) {
+	pos, latest := 0, int64(math.MinInt64)
+	for delta := range int(h.Count) {
 		if !d.decode(block, pos) || !d.checkHeaders(block) {
-			return invalid("record %d of %d: malformed", delta, count)
+			return invalid("record %d of %d: malformed", delta, h.Count)
 		}
 		if d.delta != delta {
-			return invalid("record %d of %d: offset delta %d", delta, count, d.delta)
+			return invalid("record %d of %d: offset delta %d", delta, h.Count, d.delta)
 		}
+		latest = max(latest, h.BaseTimestamp+d.timestamp)
 		pos = d.end
 	}
 	if pos != len(block) {
 		return invalid("%d bytes behind the last record", len(block)-pos)
 	}
+	h.MaxTimestamp = latest
 	return nil
 }

@@ -26,3 +26,23 @@ func TestSetProducer(t *testing.T) {
 		t.Errorf("changed back to\n%x, built as\n%x", data, want)
 	}
 }
+
+func TestSetMaxTimestamp(t *testing.T) {
+	build := func(timestamp int64) []byte {
+		b := NewBuilder(None)
+		b.Append(Record{Timestamp: 5, Value: []byte("value")})
+		b.latest = timestamp
+		data, err := b.Finish(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return data
+	}
+	data := build(-1)
+	for _, timestamp := range []int64{-1, 5, 1 << 40, 5} {
+		SetMaxTimestamp(data, timestamp)
+		if want := build(timestamp); !bytes.Equal(data, want) {
+			t.Errorf("changed to\n%x, built as\n%x", data, want)
+		}
+	}
+}
