@@ -29,7 +29,7 @@ type lookup struct {
 	parts []fetchPart // in the order of the request
 
 	bytes int64 // of records found
-	ready bool  // the answer goes out at once: it is full, or an error, or a look at it will not find more
+	ready bool  // the answer goes out at once: it is full, or has an error, or another look would not find more
 }
 
 // fetchPart is one partition of a Fetch.
