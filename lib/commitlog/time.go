@@ -60,7 +60,7 @@ func (l *Log) LatestTime() (found Stamp, ok bool, err error) {
 }
 
 func (v *view) latestTime() (found Stamp, ok bool, err error) {
-	from := v.start
+	var from int64
 	if found, ok, from, err = v.latestAtStart(); err != nil {
 		return found, false, err
 	}
