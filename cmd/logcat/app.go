@@ -146,7 +146,7 @@ func (o *options) check() error {
 
 // shape is how the options make records of lines.
 func (o *options) shape() shape {
-	s := shape{json: o.json, sources: o.confirm != "", crlf: o.crlf, headers: o.headers, tombstones: o.tombstones}
+	s := shape{json: o.json, sources: o.confirm != "", headers: o.headers, tombstones: o.tombstones}
 	if o.keyDelimiter != "" {
 		s.keyDelimiter = []byte(o.keyDelimiter)
 	}

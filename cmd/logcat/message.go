@@ -12,7 +12,6 @@ import (
 // shape says how a line becomes a record.
 type shape struct {
 	json         bool
-	crlf         bool   // strip one CR from the end of the line
 	keyDelimiter []byte // splits key from value; nil: no line has a key of its own
 	key          []byte // of all records; nil: none
 	headers      []record.Field
@@ -23,9 +22,6 @@ type shape struct {
 // record makes a record of a line, whose bytes it shares. at is the timestamp, in Unix milliseconds, that a line
 // without one of its own gets. The source is set only if sources are asked for.
 func (s *shape) record(line []byte, at int64) (record.Record, source, error) {
-	if s.crlf {
-		line = bytes.TrimSuffix(line, []byte("\r"))
-	}
 	rec := record.Record{Timestamp: at, Key: s.key, Value: line, Headers: s.headers}
 	if s.json {
 		return s.fromJSON(line, at)

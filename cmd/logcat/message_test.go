@@ -17,7 +17,6 @@ func TestShape(t *testing.T) {
 		want  record.Record
 	}{
 		{"a line", shape{}, "x\r", record.Record{Value: []byte("x\r")}},
-		{"crlf", shape{crlf: true}, "x\r\r", record.Record{Value: []byte("x\r")}},
 		{"key", shape{keyDelimiter: []byte("::")}, "a:b::c::d", record.Record{Key: []byte("a:b"), Value: []byte("c::d")}},
 		{"empty key", shape{keyDelimiter: []byte(":")}, ":v", record.Record{Key: []byte{}, Value: []byte("v")}},
 		{"no key", shape{keyDelimiter: []byte(":")}, "v", record.Record{Value: []byte("v")}},

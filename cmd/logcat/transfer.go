@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -73,6 +74,9 @@ func newTransfer(o *options, env *cli.Env, topic string, files []string) (t *tra
 	if o.tee {
 		t.tee = &tee{to: env.Stdout, delimiter: o.splitAt(), tame: env.StdoutTerminal()}
 		followers = append(followers, t.tee)
+	}
+	if err := t.notItself(files); err != nil {
+		return nil, err
 	}
 	if o.progress != "" {
 		t.progress, err = openProgress(o.progress, topic, files, o.splitAt(), o.dryRun)
@@ -264,6 +268,9 @@ func (t *transfer) message(ctx context.Context, text []byte, size int64) error {
 	if text == nil {
 		err = t.sink.TooLarge(size + record.HeaderSize)
 	} else {
+		if t.o.crlf && !m.last { // it belongs to the delimiter, where there is one
+			text = bytes.TrimSuffix(text, []byte("\r"))
+		}
 		rec, m.from, err = t.shape.record(text, t.at)
 	}
 	if t.ledger != nil && !t.ledger.hold(ctx, &m, t.sink.Failed(), t.halted) {
