@@ -106,8 +106,16 @@ func narrow(text string, columns int) string {
 		end--
 		left -= cell(runes[end])
 	}
+	for begin > 0 && digit(runes[begin-1]) && digit(runes[begin]) { // half a number is another number
+		begin--
+	}
+	for end < len(runes) && digit(runes[end-1]) && digit(runes[end]) {
+		end++
+	}
 	return string(runes[:begin]) + gap[:min(len(gap), columns)] + string(runes[end:])
 }
+
+func digit(r rune) bool { return r >= '0' && r <= '9' }
 
 // Control sequences that all terminals know which are made like a VT100. A screen is never cleared to its end: some
 // terminals keep what is cleared so.

@@ -327,7 +327,23 @@ func TestDefaultsAreKept(t *testing.T) {
 	}
 }
 
-// A line of progress fits, and keeps its end; wide characters are two columns.
+// A line of progress is cleared in as many rows as a terminal of that width breaks it into.
+func TestClearProgress(t *testing.T) {
+	below := func(rows int) string { return "\r\x1b[K\x1b7" + strings.Repeat("\x1b[B\r\x1b[K", rows) + "\x1b8" }
+	for _, row := range []struct {
+		cells, width int
+		want         string
+	}{
+		{0, 80, "\r\x1b[K"}, {79, 80, "\r\x1b[K"}, {79, 79, "\r\x1b[K"}, {79, 78, below(1)}, {79, 40, below(1)}, {79, 39, below(2)}, {5, 1, below(4)}, {3, 0, below(2)},
+	} {
+		p := printer{progress: row.cells}
+		if got := p.clear(row.width); got != row.want || p.progress != 0 {
+			t.Errorf("%d in %d columns: %q, want %q", row.cells, row.width, got, row.want)
+		}
+	}
+}
+
+// A line of progress fits, and keeps its end, and no half of a number; wide characters are two columns.
 func TestNarrow(t *testing.T) {
 	for _, row := range []struct {
 		text    string
@@ -336,6 +352,7 @@ func TestNarrow(t *testing.T) {
 	}{
 		{"short", 5, "short"}, {"", 3, ""},
 		{"access.log: 12345 messages read", 20, "access..essages read"}, {"abcdef", 5, "a..ef"}, {"abcdef", 2, ".."}, {"abcdef", 1, "."},
+		{"many: 71935 messages, 70709 acknowledged", 30, "many: .. 70709 acknowledged"}, {"many: 71935 messages, 70709 acknowledged", 25, "many: .. acknowledged"},
 		{"漢字漢字", 8, "漢字漢字"}, {"漢字漢字", 7, "..漢字"}, {"a漢字漢", 6, "a..漢"},
 	} {
 		got := narrow(row.text, row.columns)
