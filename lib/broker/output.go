@@ -37,7 +37,7 @@ type output struct {
 	conn    net.Conn
 	raw     syscall.RawConn // nil: ranges are copied
 	send    sendFunc
-	timeout time.Duration // see send and writeChunk
+	timeout time.Duration // for a client to take some of a sendChunk, or a whole writeChunk
 	pool    *bufferPool
 
 	pending *buffer // nil when nothing is buffered
