@@ -81,7 +81,8 @@ func Join(ctx context.Context, options Options) (*Member, error) {
 	options = options.withDefaults()
 	m := &Member{
 		session: options.Session, dir: options.Dir, options: options, logger: options.Logger,
-		applying: make(chan struct{}, 1), again: make(chan struct{}, 1), rounds: make(chan struct{}), failed: make(map[string]error), said: make(map[string]*said),
+		again: make(chan struct{}, 1), applying: make(chan struct{}, 1),
+		rounds: make(chan struct{}), failed: make(map[string]error), said: make(map[string]*said),
 	}
 	if err := m.reach(ctx); err != nil {
 		return nil, err
