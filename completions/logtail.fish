@@ -86,7 +86,7 @@ complete -c logtail -l session-timeout -x -d 'with -g, how long a member may be 
 complete -c logtail -l format -x -d 'print what STR says: %t %p %o %k %K %s %S %h %T %R %%, and escapes'
 complete -c logtail -l json -d 'print each message as a JSON object on a line'
 complete -c logtail -l key-delimiter -s K -x -d 'print the key and STR before the value'
-complete -c logtail -l delimiter -s d -x -d 'print STR after each message'
+complete -c logtail -l delimiter -s d -x -d 'print STR, with escapes, after each message'
 complete -c logtail -l null -s 0 -d 'print a NUL after each message'
 complete -c logtail -l raw -d 'print nothing after a message, and all bytes as they are even on a terminal'
 complete -c logtail -l no-headers -s q -d 'never print ==> topic <== lines'

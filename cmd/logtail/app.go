@@ -111,7 +111,7 @@ func (o *options) flags() []ucli.Flag {
 		&ucli.GenericFlag{Name: "format", Value: &o.format, DefaultText: "the value and a newline", Usage: "print what `STR` says: %t %p %o %k %K %s %S %h %T %R %%, and escapes"},
 		cli.JSONFlag(&o.json, "print each message as a JSON object on a line"),
 		&ucli.GenericFlag{Name: "key-delimiter", Aliases: []string{"K"}, Value: &o.keyDelimiter, Usage: "print the key and `STR` before the value"},
-		&ucli.GenericFlag{Name: "delimiter", Aliases: []string{"d"}, Value: &o.delimiter, Usage: "print `STR` after each message"},
+		&ucli.GenericFlag{Name: "delimiter", Aliases: []string{"d"}, Value: &o.delimiter, Usage: "print `STR`, with escapes, after each message"},
 		&ucli.BoolFlag{Name: "null", Aliases: []string{"0"}, Destination: &o.null, Usage: "print a NUL after each message"},
 		&ucli.BoolFlag{Name: "raw", Destination: &o.raw, Usage: "print nothing after a message, and all bytes as they are even on a terminal"},
 		&ucli.BoolFlag{Name: "no-headers", Aliases: []string{"q"}, Destination: &o.noHeaders, Usage: "never print ==> topic <== lines"},

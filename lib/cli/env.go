@@ -80,12 +80,15 @@ type noStdout struct{}
 
 func (noStdout) Write([]byte) (int, error) {
 	err := &os.PathError{Op: "write", Path: os.Stdout.Name(), Err: syscall.EBADF}
-	return 0, WithHint(err, "standard output was closed when the program was started; >/dev/null discards what is printed")
+	return 0, WithHint(err, "standard output was closed at the start, or is /dev/null opened for reading too, as Python's DEVNULL is: "+
+		"for writing alone, as >/dev/null, it discards what is printed")
 }
 
 // stdoutMissing reports whether the process was started without a standard output, as with >&- in a shell. The Go runtime
 // puts /dev/null in its place, open for reading and writing, where a shell that was asked for /dev/null opens it for
-// writing only. When another standard stream is like that as well, somebody has done it on purpose, as daemons do.
+// writing only. When another standard stream is like that as well, somebody has done it on purpose, as daemons do. Those who
+// open it for both and give no other stream like that can not be told apart (Python's subprocess.DEVNULL, Node's "ignore"):
+// they are told, rather than that output is lost in silence.
 func (e *Env) stdoutMissing() bool {
 	f := e.StdoutFile()
 	if f == nil || !nullForBoth(descriptor(f)) {
