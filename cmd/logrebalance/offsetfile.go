@@ -52,7 +52,11 @@ func readSaved(r io.Reader) ([]saved, error) {
 	n := 0
 	for lines.Scan() {
 		n++
-		line := bytes.TrimSpace(lines.Bytes())
+		line := lines.Bytes()
+		if n == 1 {
+			line = bytes.TrimPrefix(line, []byte("\ufeff")) // a byte order mark, of an editor
+		}
+		line = bytes.TrimSpace(line)
 		if len(line) == 0 || n == 1 && parseUnfinished(line) != nil {
 			continue
 		}
@@ -88,7 +92,7 @@ func parseSaved(line []byte) (saved, error) {
 	}
 	var has map[string]json.RawMessage
 	if err := json.Unmarshal(line, &j); err != nil {
-		return saved{}, fmt.Errorf("%w (%v)", errSaved, err)
+		return saved{}, explainJSON(err)
 	}
 	if err := json.Unmarshal(line, &has); err != nil {
 		return saved{}, fmt.Errorf("%w (%v)", errSaved, err)
@@ -101,6 +105,8 @@ func parseSaved(line []byte) (saved, error) {
 		return saved{}, fmt.Errorf("%w: two groups", errSaved)
 	case j.Topic == nil || *j.Topic == "":
 		return saved{}, fmt.Errorf("%w: no topic", errSaved)
+	case registry.CheckTopic(*j.Topic) != nil:
+		return saved{}, fmt.Errorf("%w: %w", errSaved, registry.CheckTopic(*j.Topic))
 	case j.Partition == nil || *j.Partition < 0:
 		return saved{}, fmt.Errorf("%w: no partition", errSaved)
 	case !given:
@@ -109,6 +115,18 @@ func parseSaved(line []byte) (saved, error) {
 		return saved{}, fmt.Errorf("%w: offset %d, allowed are 0 or more, and null for none", errSaved, *j.Offset)
 	}
 	return saved{j.Group, j.GroupBase64, *j.Topic, *j.Partition, j.Offset, j.To}, nil
+}
+
+// explainJSON words an error without the names of types.
+func explainJSON(err error) error {
+	var kind *json.UnmarshalTypeError
+	switch {
+	case !errors.As(err, &kind):
+		return fmt.Errorf("%w (%w)", errSaved, err)
+	case kind.Field == "":
+		return fmt.Errorf("%w: %s instead of an object", errSaved, kind.Value)
+	}
+	return fmt.Errorf("%w: %s: %s is none", errSaved, kind.Field, kind.Value)
 }
 
 // load reads the file of import: what it says of the group, or of the one other group that it is about.

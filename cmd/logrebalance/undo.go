@@ -191,7 +191,7 @@ func (u *undo) forget() error {
 	} else {
 		err = os.Remove(u.path)
 	}
-	if err != nil {
+	if err != nil && !errors.Is(err, fs.ErrNotExist) { // else it could not be written
 		return fmt.Errorf("undo file: %w", err)
 	}
 	return nil
