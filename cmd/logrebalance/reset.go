@@ -80,6 +80,9 @@ func (o *options) reset(ctx context.Context, s *session, args []string) error {
 }
 
 func (o *options) importFile(ctx context.Context, s *session, args []string) error {
+	if args[1] == "" {
+		return cli.Usagef("an empty FILE: allowed is the path of a file, and - for standard input")
+	}
 	lines, err := s.load(ctx, args[1], args[0])
 	if err != nil {
 		return err

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	ucli "github.com/urfave/cli/v2"
@@ -126,6 +127,7 @@ func (o *options) checkFlags() error {
 		{shaped && (o.json || o.format.Template != nil), "--format and --json exclude --delimiter, --null and --key-delimiter"},
 		{o.json && o.format.Template != nil, "--format and --json exclude each other"},
 		{o.null && o.delimiter.given, "--null and --delimiter exclude each other"},
+		{o.salvage == "-", "--salvage writes no standard output: allowed is the path of a file or directory, ./- for one named so"},
 		{o.verbose && o.quiet, "--verbose and --quiet exclude each other"},
 		{o.maxBatch < 1 || o.maxDecompressed < 1, "--max-batch and --max-decompressed are at least 1"},
 	} {
@@ -139,6 +141,9 @@ func (o *options) checkFlags() error {
 func (o *options) run(ctx context.Context, env *cli.Env, paths []string) error {
 	if err := o.checkFlags(); err != nil {
 		return err
+	}
+	if slices.Contains(paths, "") {
+		return cli.Usagef("an empty PATH: allowed is the path of a file or directory, and - for standard input")
 	}
 	return newSession(env.WatchStdout(ctx), o, env).run(paths)
 }
