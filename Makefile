@@ -52,7 +52,7 @@ lint: ## formatting, vet, staticcheck, shell scripts, manual pages
 	$(GO) vet -C testdata/interop
 	$(GO) tool -modfile=testdata/lint/go.mod staticcheck ./...
 	cd testdata/interop && $(GO) tool -modfile=../lint/go.mod staticcheck .
-	shellcheck testdata/demo testdata/debian/install .ci/run
+	shellcheck testdata/demo testdata/systemd testdata/debian/install .ci/run
 	mandoc -T lint -W warning man/*.[1-8]
 
 check: packages lint test ## what must be green before a change goes in
@@ -70,6 +70,9 @@ bench: ## Go benchmarks, with allocations
 
 soak: packages ## the long runs
 	LOGKIT_SOAK=1 $(GO) test -timeout 4h ./...
+
+systemd: ## boot a Debian with systemd, as root, and run the unit in it
+	sh testdata/systemd
 
 docs: ## write the completions again from the flags
 	$(GO) test ./cmd/... -run Docs -update
@@ -111,4 +114,4 @@ clean:
 	rm -rf $(BIN)
 
 FORCE:
-.PHONY: all help build demo test race packages lint check fuzz bench soak docs install uninstall clean FORCE
+.PHONY: all help build demo test race packages lint check fuzz bench soak systemd docs install uninstall clean FORCE

@@ -37,7 +37,7 @@ func TestUnit(t *testing.T) {
 		}
 	}
 	for key, want := range map[string]string{
-		"Type": "notify", "StateDirectory": "logd", "RestartPreventExitStatus": "64", "NoNewPrivileges": "yes", "ProtectSystem": "strict",
+		"Type": "notify", "StateDirectory": "logd", "RestartPreventExitStatus": "64", "StartLimitIntervalSec": "0", "NoNewPrivileges": "yes", "ProtectSystem": "strict",
 		"EnvironmentFile": "-/etc/default/logd",
 	} {
 		if settings[key] != want {
