@@ -164,3 +164,32 @@ func FuzzCheck(f *testing.F) {
 		}
 	})
 }
+
+// The search comes to the same entry whatever part of the index it reads at once.
+func TestFloorOfManyEntries(t *testing.T) {
+	for _, n := range []int{0, 1, 2, 511, 512, 513, 1023, 1025, 5000} {
+		entries := make([]OffsetEntry, n)
+		var times []byte
+		for i := range entries {
+			entries[i] = OffsetEntry{Last: int64(10 + 3*i), Position: int64(100 * i)}
+			times, _ = AppendTime(times, 10, TimeEntry{Timestamp: int64(7 * i), Last: entries[i].Last})
+		}
+		data := offsets(t, 10, entries...)
+		x, y := NewOffsets(10, bytes.NewReader(data), int64(len(data))), NewTimes(10, bytes.NewReader(times), int64(len(times)))
+		for i := -1; i < n; i++ {
+			id := int64(10 + 3*i + 2)
+			if e, ok, err := x.Floor(id); ok != (i >= 0) || ok && e != entries[i] || err != nil {
+				t.Fatalf("%d entries: Floor(%d) = %v, %v, %v; want entry %d", n, id, e, ok, err, i)
+			}
+			if e, ok, err := x.FloorPosition(int64(100*i + 99)); ok != (i >= 0) || ok && e != entries[i] || err != nil {
+				t.Fatalf("%d entries: FloorPosition = %v, %v, %v; want entry %d", n, e, ok, err, i)
+			}
+			if e, ok, err := y.Below(int64(7*i+1), math.MaxInt64); ok != (i >= 0) || ok && e.Last != entries[i].Last || err != nil {
+				t.Fatalf("%d entries: Below = %v, %v, %v; want entry %d", n, e, ok, err, i)
+			}
+			if e, ok, err := y.Below(math.MaxInt64, id); ok != (i >= 0) || ok && e.Last != entries[i].Last || err != nil {
+				t.Fatalf("%d entries: Below up to %d = %v, %v, %v; want entry %d", n, id, e, ok, err, i)
+			}
+		}
+	}
+}

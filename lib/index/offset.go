@@ -43,10 +43,7 @@ func (x Offsets) Len() int { return x.entries }
 
 // At reads entry i, which must be in [0, Len).
 func (x Offsets) At(i int) (OffsetEntry, error) {
-	return x.at(i, make([]byte, OffsetEntrySize))
-}
-
-func (x Offsets) at(i int, b []byte) (OffsetEntry, error) {
+	b := make([]byte, OffsetEntrySize)
 	if _, err := x.source.ReadAt(b, int64(i)*OffsetEntrySize); err != nil {
 		return OffsetEntry{}, fmt.Errorf("offset index entry %d: %w", i, err)
 	}
@@ -63,12 +60,20 @@ func decodeOffset(base int64, b []byte) OffsetEntry {
 // Floor finds the entry with the largest last id that is not above id: the place to begin looking for id. ok is false
 // when there is none, and the search begins at the start of the log.
 func (x Offsets) Floor(id int64) (e OffsetEntry, ok bool, err error) {
-	return floor(x.entries, OffsetEntrySize, x.at, func(e OffsetEntry) bool { return e.Last <= id })
+	return x.floor(func(e OffsetEntry) bool { return e.Last <= id })
 }
 
 // FloorPosition finds the entry with the largest position that is not above position: a boundary between two batches.
 func (x Offsets) FloorPosition(position int64) (e OffsetEntry, ok bool, err error) {
-	return floor(x.entries, OffsetEntrySize, x.at, func(e OffsetEntry) bool { return e.Position <= position })
+	return x.floor(func(e OffsetEntry) bool { return e.Position <= position })
+}
+
+func (x Offsets) floor(holds func(OffsetEntry) bool) (e OffsetEntry, ok bool, err error) {
+	e, ok, err = floor(x.source, x.entries, OffsetEntrySize, func(b []byte) OffsetEntry { return decodeOffset(x.base, b) }, holds)
+	if err != nil {
+		err = fmt.Errorf("offset index: %w", err)
+	}
+	return e, ok, err
 }
 
 // CheckOffsets tells whether data can be the offset index of a log of logSize bytes that begins with id base: whole
@@ -87,24 +92,4 @@ func CheckOffsets(base int64, data []byte, logSize int64) error {
 		previous = e
 	}
 	return nil
-}
-
-// floor finds the last of n entries of size bytes for which holds is true, by binary search; holds must be true for a
-// prefix.
-func floor[E any](n, size int, at func(int, []byte) (E, error), holds func(E) bool) (found E, ok bool, err error) {
-	scratch := make([]byte, size)
-	low, high := 0, n
-	for low < high {
-		middle := int(uint(low+high) / 2)
-		e, err := at(middle, scratch)
-		if err != nil {
-			return found, false, err
-		}
-		if holds(e) {
-			found, ok, low = e, true, middle+1
-		} else {
-			high = middle
-		}
-	}
-	return found, ok, nil
 }

@@ -43,10 +43,7 @@ func (x Times) Len() int { return x.entries }
 
 // At reads entry i, which must be in [0, Len).
 func (x Times) At(i int) (TimeEntry, error) {
-	return x.at(i, make([]byte, TimeEntrySize))
-}
-
-func (x Times) at(i int, b []byte) (TimeEntry, error) {
+	b := make([]byte, TimeEntrySize)
 	if _, err := x.source.ReadAt(b, int64(i)*TimeEntrySize); err != nil {
 		return TimeEntry{}, fmt.Errorf("time index entry %d: %w", i, err)
 	}
@@ -64,7 +61,12 @@ func decodeTime(base int64, b []byte) TimeEntry {
 // including its Last is as late as timestamp, so the search for the first such record begins behind it. ok is false when
 // there is none.
 func (x Times) Below(timestamp, last int64) (e TimeEntry, ok bool, err error) {
-	return floor(x.entries, TimeEntrySize, x.at, func(e TimeEntry) bool { return e.Timestamp < timestamp && e.Last <= last })
+	holds := func(e TimeEntry) bool { return e.Timestamp < timestamp && e.Last <= last }
+	e, ok, err = floor(x.source, x.entries, TimeEntrySize, func(b []byte) TimeEntry { return decodeTime(x.base, b) }, holds)
+	if err != nil {
+		err = fmt.Errorf("time index: %w", err)
+	}
+	return e, ok, err
 }
 
 // CheckTimes tells whether data can be the time index of a segment whose ids are in [base, end): whole entries, rising

@@ -39,7 +39,8 @@ type Segment struct {
 	// written holds the indexes while the segment is being written, or when the disk did not take them, and is nil when
 	// they are in their files.
 	written atomic.Pointer[entries]
-	rebuild sync.Mutex // one rebuild at a time
+	rebuild sync.Mutex   // one rebuild at a time
+	size    atomic.Int64 // see Size; 0: not known
 }
 
 // entries are the encoded indexes of a segment that is being written. The writer replaces the whole; the bytes that a
@@ -58,11 +59,19 @@ func (s *Segment) Base() int64 { return s.base }
 // LogPath is the path of the .log file.
 func (s *Segment) LogPath() string { return s.log }
 
-// Size is the length of the .log file in bytes.
+// Size is the length of the .log file in bytes. That of a segment that is not being written does not change, and the disk is
+// asked for it once.
 func (s *Segment) Size() (int64, error) {
+	if size := s.size.Load(); size > 0 {
+		return size, nil
+	}
+	sealed := s.written.Load() == nil
 	info, err := s.env.FS.Stat(s.LogPath())
 	if err != nil {
 		return 0, err
+	}
+	if sealed {
+		s.size.Store(info.Size())
 	}
 	return info.Size(), nil
 }
@@ -181,7 +190,7 @@ func (s *Segment) rebuildIndexes(reason error) error {
 		s.env.Logger.Error("index stays in memory", "segment", s.LogPath(), "reason", err)
 		s.written.Store(b.entries())
 	}
-	if _, err := s.Size(); isMissing(err) {
+	if _, err := s.env.FS.Stat(s.LogPath()); isMissing(err) {
 		s.Remove() // retention has deleted the segment meanwhile, and the indexes before they were written once more
 		return err
 	}
