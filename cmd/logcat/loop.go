@@ -23,7 +23,7 @@ func (t *transfer) notItself(files []string) error {
 		read := regular(os.Stat(name))
 		if name == standardInput {
 			read = nil
-			if f, ok := t.env.Stdin.(*os.File); ok {
+			if f := t.env.StdinFile(); f != nil {
 				read = regular(f.Stat())
 			}
 		}

@@ -54,7 +54,7 @@ func (t *transfer) acked(r client.Receipt) {
 		if r.Base >= 0 {
 			first = strconv.FormatInt(r.Base, 10)
 		}
-		fmt.Fprintf(t.env.Stderr, "%d %s %d\n", r.Partition, first, len(r.Lines))
+		t.env.Tell("%d %s %d", r.Partition, first, len(r.Lines))
 	}
 	if t.ledger != nil {
 		t.ledger.settle(r.Lines, acknowledged)

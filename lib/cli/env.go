@@ -37,6 +37,7 @@ func newEnv(ctx context.Context, name string, s Stdio) *Env {
 		s.Getenv = os.Getenv
 	}
 	env := &Env{Stdio: s, Name: name, ended: ctx}
+	env.Stdin = stdin{s.Stdin}
 	env.Stdout = &stdout{env: env, w: s.Stdout}
 	if env.stdoutMissing() {
 		env.Stdout = noStdout{}
@@ -52,7 +53,7 @@ type stdout struct {
 }
 
 func (s *stdout) Write(b []byte) (int, error) {
-	n, err := s.w.Write(b)
+	n, err := writeAll(s.w, b)
 	if readerGone(err) {
 		s.env.stdoutGone.Store(true)
 		err = ErrStdoutClosed
@@ -63,6 +64,15 @@ func (s *stdout) Write(b []byte) (int, error) {
 // readerGone knows pipes, sockets (a reset when the reader left something unread) and io.Pipe.
 func readerGone(err error) bool {
 	return errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, io.ErrClosedPipe)
+}
+
+// StdinFile returns the file below Stdin, as StdoutFile does.
+func (e *Env) StdinFile() *os.File {
+	if s, ok := e.Stdin.(stdin); ok {
+		f, _ := s.Reader.(*os.File)
+		return f
+	}
+	return nil
 }
 
 // StdoutFile returns the file below Stdout, for a tool that asks what it is; nil in tests that pass a buffer.
@@ -94,8 +104,9 @@ func (e *Env) stdoutMissing() bool {
 	if f == nil || !nullForBoth(descriptor(f)) {
 		return false
 	}
-	for _, other := range []any{e.Stdin, e.Stderr} {
-		if o, ok := other.(*os.File); ok && nullForBoth(descriptor(o)) {
+	stderr, _ := e.Stderr.(*os.File)
+	for _, other := range []*os.File{e.StdinFile(), stderr} {
+		if other != nil && nullForBoth(descriptor(other)) {
 			return false
 		}
 	}
@@ -124,8 +135,7 @@ func (e *Env) StderrTerminal() bool {
 
 // StdinTerminal reports whether input is typed.
 func (e *Env) StdinTerminal() bool {
-	f, _ := e.Stdin.(*os.File)
-	return terminal(f)
+	return terminal(e.StdinFile())
 }
 
 // StdoutColour reports whether data may be coloured: a terminal that can, and a user who has not set NO_COLOR

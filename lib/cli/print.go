@@ -3,7 +3,6 @@ package cli
 import (
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"strings"
 	"sync"
@@ -35,6 +34,13 @@ func (e *Env) Hint(format string, args ...any) {
 	e.line(JournalNotice, "hint: ", fmt.Sprintf(format, args...))
 }
 
+// Tell writes a line to stderr as it is, without the name of the tool: for what programs read there.
+func (e *Env) Tell(format string, args ...any) {
+	e.printer.mu.Lock()
+	defer e.printer.mu.Unlock()
+	writeAll(e.Stderr, fmt.Appendf(nil, format+"\n", args...))
+}
+
 // Progress shows a line that the following one, or a message, replaces. It does nothing unless stderr is a terminal that
 // knows how to clear a line. An empty text clears it. What does not fit is left out in the middle.
 //
@@ -60,7 +66,7 @@ func (e *Env) Progress(format string, args ...any) {
 	if text != "" {
 		text = noWrap + text + wrapAgain + "\r"
 	}
-	io.WriteString(e.Stderr, clear+text)
+	writeAll(e.Stderr, []byte(clear+text))
 }
 
 // clear returns what clears the progress line on a terminal of some columns, and notes that it is gone.
@@ -140,7 +146,7 @@ func (e *Env) line(priority, kind, text string) {
 		width, _ := columns(f)
 		line = e.printer.clear(width) + line
 	}
-	io.WriteString(e.Stderr, line)
+	writeAll(e.Stderr, []byte(line))
 }
 
 // report writes an error that ended a run, and the hint that came with it.
