@@ -64,7 +64,7 @@ func (b *Broker) verdict(doing, topic string, err error) (code int16, message *s
 		known = &refusal{kerr.NotController, "the broker is stopping"}
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, registry.ErrUnknownOutcome):
 		known = &refusal{kerr.RequestTimedOut, "zookeeper has not answered in time"}
-	case errors.As(err, &disk):
+	case errors.As(err, &disk), errors.Is(err, registry.ErrRefused):
 		b.logger.Error("disk error", "doing", doing, "topic", topic, "reason", err)
 		known = &refusal{kerr.KafkaStorageError, err.Error()}
 	default:

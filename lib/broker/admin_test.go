@@ -3,6 +3,7 @@ package broker
 import (
 	"context"
 	"errors"
+	"fmt"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
@@ -165,6 +166,7 @@ func TestVerdict(t *testing.T) {
 		{&cluster.DiskError{Err: syscall.EIO}, kerr.KafkaStorageError},
 		{context.DeadlineExceeded, kerr.RequestTimedOut},
 		{registry.ErrClosed, kerr.NotController},
+		{fmt.Errorf("topic %q: %w", "t", registry.ErrRefused), kerr.KafkaStorageError},
 		{errors.New("whatever"), kerr.UnknownServerError},
 	} {
 		if code, message := s.verdict("test", "t", test.err); code != test.want.Code || message == nil {

@@ -38,6 +38,7 @@ var (
 	ErrFenced         = errors.New("registry: no connection to zookeeper for a quarter of the session timeout")
 	ErrTooLarge       = errors.New("registry: change too large for one request to zookeeper")
 	ErrUnknownOutcome = errors.New("registry: connection lost, outcome unknown")
+	ErrRefused        = errors.New("registry: refused by zookeeper")
 )
 
 // answered are the errors that a server gives, or that the client gives before it has sent anything: nothing was changed.

@@ -12,12 +12,26 @@ import (
 type outcomeConn struct{ Conn }
 
 func outcome(err error) error {
-	if err == nil || isAny(err, answered) || isAny(err, unsent) ||
-		strings.HasPrefix(err.Error(), "unknown error: ") { // a code that go-zookeeper has no name for, but an answer
+	if err == nil || isAny(err, answered) || isAny(err, unsent) {
 		return err
 	}
-	return fmt.Errorf("%w: %w", ErrUnknownOutcome, err)
+	code, unnamed := strings.CutPrefix(err.Error(), "unknown error: ") // an answer that go-zookeeper has no name for
+	switch {
+	case !unnamed:
+		return fmt.Errorf("%w: %w", ErrUnknownOutcome, err)
+	case code == systemError:
+		return fmt.Errorf("%w: its disk may be full", ErrRefused)
+	case code == quotaExceeded:
+		return fmt.Errorf("%w: all the room that it gives is taken", ErrRefused)
+	}
+	return err
 }
+
+// Codes of answers (KeeperException.Code of ZooKeeper) that say something to an operator.
+const (
+	systemError   = "-1"
+	quotaExceeded = "-125"
+)
 
 func (c outcomeConn) Create(path string, data []byte, flags int32, acl []zk.ACL) (string, error) {
 	made, err := c.Conn.Create(path, data, flags, acl)

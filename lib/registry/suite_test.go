@@ -14,6 +14,7 @@ import (
 
 	"logkit/lib/registry"
 	"logkit/lib/registry/zkfake"
+	"logkit/lib/zkserver"
 )
 
 // What is expected here is expected on the twin, the server of this project, and ZooKeeper alike.
@@ -399,4 +400,20 @@ func TestFinishDeletes(t *testing.T) {
 			t.Errorf("marks %v, want that of the one that is left alone", marks)
 		}
 	})
+}
+
+// A ZooKeeper that has no room says so, in words, and what it has stays.
+func TestZooKeeperIsFull(t *testing.T) {
+	server, err := zkserver.Open(zkserver.Options{Dir: t.TempDir(), Listen: "127.0.0.1:0", MaxTreeBytes: 100_000})
+	must(t, err)
+	t.Cleanup(func() { must(t, server.Close()) })
+	c, ctx := tcpTarget("zkserver", server.Addr().String()).planted(t), background(t)
+	made := topic(t, c, "small", 1)
+	large := map[string]string{"a": strings.Repeat("x", 100_000)}
+	if _, err := c.CreateTopic(ctx, "large", [][]int32{{1}}, large); !errors.Is(err, registry.ErrRefused) {
+		t.Errorf("a topic that finds no room: %v", err)
+	}
+	if topics := get[map[string]registry.Topic](t)(c.Topics(ctx)); !cmp.Equal(topics, map[string]registry.Topic{"small": made}) {
+		t.Errorf("topics %v", topics)
+	}
 }
