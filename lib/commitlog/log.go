@@ -78,6 +78,9 @@ type Log struct {
 	// end is the next base. Written by whoever holds mu, after the bytes are in the file.
 	end atomic.Int64
 
+	// deleted is set before the files are moved away.
+	deleted atomic.Bool
+
 	mu        sync.Mutex
 	options   Options
 	writer    *segment.Writer // of the last segment; nil until the first append after a clean start

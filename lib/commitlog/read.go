@@ -36,15 +36,22 @@ func (l *Log) Read(id, maxBytes int64) (s Slice, err error) {
 		s, err = l.read(v, id, maxBytes)
 		return err
 	})
+	if errors.Is(err, ErrDeleted) {
+		s.Release()
+	}
 	return s, err
 }
 
 // look calls find with the present view, and once more with the next one as long as a file goes away under it by
-// retention. When it has gone with the whole log, that is the error.
+// retention. When it has gone with the whole log, that is the error: what find has found may be another log's, which was
+// made in the same place since.
 func (l *Log) look(find func(v *view) error) error {
 	for {
 		v := l.view.Load()
 		err := find(v)
+		if l.deleted.Load() {
+			return l.Err()
+		}
 		if !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}

@@ -6,6 +6,7 @@ import (
 	"syscall"
 	"testing"
 
+	"logkit/lib/commitlog"
 	"logkit/lib/vfs/crashfs"
 )
 
@@ -87,5 +88,33 @@ func TestBroughtBackAsItWas(t *testing.T) {
 	}
 	if start := d.knownMarks().of(partition{"t", 2}); start.Start != 1 {
 		t.Errorf("remembered of the third: %+v, want start 1", start)
+	}
+}
+
+// TestDeletedLogReadsNoOther: whoever holds on to a deleted log does not get the records of one that was made in its place.
+func TestDeletedLogReadsNoOther(t *testing.T) {
+	d := open(t, t.TempDir())
+	if err := create(d, "t", 1, nil); err != nil {
+		t.Fatal(err)
+	}
+	appendOne(t, d, "t", 0, "of the first topic")
+	old, _ := d.Log("t", 0)
+	if err := d.Delete("t"); err != nil {
+		t.Fatal(err)
+	}
+	if err := create(d, "t", 1, nil); err != nil {
+		t.Fatal(err)
+	}
+	appendOne(t, d, "t", 0, "of the second topic")
+	slice, err := old.Read(0, 1<<20)
+	if !errors.Is(err, commitlog.ErrDeleted) || slice.Handle != nil {
+		t.Errorf("read: %d bytes, %v; want ErrDeleted", slice.Len, err)
+	}
+	slice.Release()
+	if _, ok, err := old.LookupTime(0); !errors.Is(err, commitlog.ErrDeleted) {
+		t.Errorf("time: found %v, %v; want ErrDeleted", ok, err)
+	}
+	if _, _, err := old.Size(); !errors.Is(err, commitlog.ErrDeleted) {
+		t.Errorf("size: %v, want ErrDeleted", err)
 	}
 }
