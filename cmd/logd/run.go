@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"net"
+	"os"
 	"runtime/debug"
 	"sync"
 	"syscall"
@@ -248,6 +250,9 @@ func (o *options) checkDescriptors(logger *slog.Logger) {
 func (o *options) explainOpen(err error) error {
 	if errors.Is(err, logdir.ErrLocked) {
 		return cli.WithHint(err, "another logd runs on it; give this one a directory of its own with --data-dir")
+	}
+	if info, missing := os.Lstat(o.dataDir); missing == nil && info.Mode()&fs.ModeSymlink != 0 && errors.Is(err, fs.ErrExist) {
+		return cli.WithHint(err, "it is a symbolic link to what does not exist: make that directory, or mount what it is on")
 	}
 	return err
 }
