@@ -85,11 +85,7 @@ func (s *Scanner) intact(offset int) bool {
 	if len(b) < offset+int(h.size) {
 		return false
 	}
-	sums := s.ieee
-	if h.format == Format2 {
-		sums = s.castagnoli
-	}
-	if sums.sum(b, s.w.pos, offset+h.from, offset+int(h.size)) != h.crc {
+	if s.sums(h.format).sum(b, s.w.pos, offset+h.from, offset+int(h.size)) != h.crc {
 		return false
 	}
 	if h.format != Format07 {
@@ -102,6 +98,35 @@ func (s *Scanner) intact(offset int) bool {
 	}
 	n, err := parseHead(next, s.o.Format)
 	return err == nil && n.size <= s.o.MaxBatch
+}
+
+// sums are the checksums of a format.
+func (s *Scanner) sums(f Format) *rangeCRC {
+	if f == Format2 {
+		return s.castagnoli
+	}
+	return s.ieee
+}
+
+// isShorter tells whether the batch at the front, whose head is h and whose checksum is wrong, really ends before its
+// length says, where another begins: the checksum of the bytes up to there is right, which the length is not under. That of
+// 0.7 is only over the payload, and nothing is told by it.
+func (s *Scanner) isShorter(h *head) bool {
+	if h.format == Format07 {
+		return false
+	}
+	for i := h.from; ; i++ {
+		b := s.w.peek(int(h.size))
+		for i < len(b) && !s.plausible(b[i:]) {
+			i++
+		}
+		if i >= len(b) {
+			return false
+		}
+		if s.sums(h.format).sum(b, s.w.pos, h.from, i) == h.crc && s.intact(i) {
+			return true
+		}
+	}
 }
 
 // Limits of behind.

@@ -236,7 +236,7 @@ func (s *Scanner) damage(h *head, cause error) error {
 	default:
 		v.Kind, v.Expected, v.Found = s.classify(h, b, cause)
 		var crc *record.CRCError
-		if errors.As(cause, &crc) && s.behind(h) {
+		if errors.As(cause, &crc) && s.behind(h) && !s.isShorter(h) {
 			s.w.skip(int(h.size)) // its length is right, so what is inside need not be searched
 			break
 		}
