@@ -107,9 +107,6 @@ func (b *Broker) try() (ready, ended bool) {
 	cmd := exec.Command(Tool(b.t, "logd"), "--data-dir", filepath.Join(b.dir, "data"), "--listen", b.Addr, "--zookeeper-listen", "127.0.0.1:0", "--addr-file", file)
 	cmd.Stdout, cmd.Stderr, cmd.SysProcAttr = b.said, b.said, dieWithParent
 	cmd.Env = append(os.Environ(), "TZ=UTC")
-	if zookeeperServed() {
-		cmd.Args = append(cmd.Args, "--zookeeper-listen", "127.0.0.1:0")
-	}
 	if err := cmd.Start(); err != nil {
 		b.t.Fatal(err)
 	}
@@ -138,16 +135,6 @@ func (b *Broker) try() (ready, ended bool) {
 	}
 	return false, false
 }
-
-// zookeeperServed tells whether this logd has a ZooKeeper port, which must not be a fixed one then.
-var zookeeperServed = sync.OnceValue(func() bool {
-	dir, err := built()
-	if err != nil {
-		return false
-	}
-	help, _ := exec.Command(filepath.Join(dir, "logd"), "--help").CombinedOutput()
-	return strings.Contains(string(help), "--zookeeper-listen")
-})
 
 // Stop ends it as a service manager does, and wants exit status 0.
 func (b *Broker) Stop() {

@@ -55,8 +55,10 @@ func clients(t *testing.T) (found []Client) {
 	return found
 }
 
-// bounded returns a context that ends before anyone loses patience with the test.
+// bounded returns a context that ends before anyone loses patience with the test. The time that it takes to build the tools
+// does not count.
 func bounded(t *testing.T) context.Context {
+	Tool(t, "logd")
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	t.Cleanup(cancel)
 	return ctx
