@@ -73,6 +73,9 @@ func newTransfer(o *options, env *cli.Env, topic string, files []string) (t *tra
 	var followers []follower
 	if o.tee {
 		t.tee = &tee{to: env.Stdout, delimiter: o.splitAt(), tame: env.StdoutTerminal()}
+		if env.StdoutMissing() {
+			t.tee.err = errors.New("it is closed")
+		}
 		followers = append(followers, t.tee)
 	}
 	if err := t.notItself(files); err != nil {

@@ -39,9 +39,6 @@ func newEnv(ctx context.Context, name string, s Stdio) *Env {
 	env := &Env{Stdio: s, Name: name, ended: ctx}
 	env.Stdin = stdin{s.Stdin}
 	env.Stdout = &stdout{env: env, w: s.Stdout}
-	if env.stdoutMissing() {
-		env.Stdout = noStdout{}
-	}
 	return env
 }
 
@@ -84,22 +81,12 @@ func (e *Env) StdoutFile() *os.File {
 	return nil
 }
 
-// noStdout stands for a standard output that was closed when the process started. A write fails as it would there: what
-// is lost is told, and a run that has nothing to write need not mind.
-type noStdout struct{}
-
-func (noStdout) Write([]byte) (int, error) {
-	err := &os.PathError{Op: "write", Path: os.Stdout.Name(), Err: syscall.EBADF}
-	return 0, WithHint(err, "standard output was closed at the start, or is /dev/null opened for reading too, as Python's DEVNULL is: "+
-		"for writing alone, as >/dev/null, it discards what is printed")
-}
-
-// stdoutMissing reports whether the process was started without a standard output, as with >&- in a shell. The Go runtime
-// puts /dev/null in its place, open for reading and writing, where a shell that was asked for /dev/null opens it for
-// writing only. When another standard stream is like that as well, somebody has done it on purpose, as daemons do. Those who
-// open it for both and give no other stream like that can not be told apart (Python's subprocess.DEVNULL, Node's "ignore"):
-// they are told, rather than that output is lost in silence.
-func (e *Env) stdoutMissing() bool {
+// StdoutMissing reports whether the process was probably started without a standard output, as with >&- in a shell. The Go
+// runtime puts /dev/null in its place, open for reading and writing, where a shell that was asked for /dev/null opens it for
+// writing only. When another standard stream is like that as well, somebody has done it on purpose, as daemons do. But who
+// discards standard output alone by opening it for both (Python's subprocess.DEVNULL, Node's "ignore") looks the same: this
+// is for output that nobody asks for in order to discard it.
+func (e *Env) StdoutMissing() bool {
 	f := e.StdoutFile()
 	if f == nil || !nullForBoth(descriptor(f)) {
 		return false
