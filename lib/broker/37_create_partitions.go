@@ -38,7 +38,7 @@ func (b *Broker) createPartitions(t *kmsg.CreatePartitionsRequestTopic, room *ne
 	}
 	has := int32(len(topic.Replicas))
 	if t.Count <= has {
-		return refused(kerr.InvalidPartitions, "%d partitions, it has %d: only more are possible", t.Count, has)
+		return refused(kerr.InvalidPartitions, "number of partitions %d: it has %d, only more are possible", t.Count, has)
 	}
 	more := t.Count - has
 	if t.Assignment != nil && len(t.Assignment) != int(more) {
