@@ -1,9 +1,11 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"strconv"
 	"strings"
@@ -13,6 +15,7 @@ import (
 
 	"logkit/lib/format"
 	"logkit/lib/record"
+	"logkit/lib/registry"
 )
 
 // source is where a message of the input was read from.
@@ -39,8 +42,8 @@ func sourceOf(m *format.Message) (source, error) {
 	if missing != nil {
 		return source{}, fmt.Errorf("no %s that --confirm could tell, as logtail --json writes them", strings.Join(missing, ", no "))
 	}
-	if strings.ContainsFunc(m.Topic, func(r rune) bool { return r <= ' ' || r >= 0x7f }) {
-		return source{}, fmt.Errorf("topic %q: not the name of a topic", m.Topic)
+	if strings.ContainsFunc(m.Topic, func(r rune) bool { return r <= ' ' || r >= 0x7f }) || len(m.Topic) > registry.MaxTopicName {
+		return source{}, fmt.Errorf("topic %.100q: not the name of a topic", m.Topic)
 	}
 	return source{m.Topic, m.Partition, m.Offset + 1}, nil
 }
@@ -143,7 +146,7 @@ func (c *confirmer) write() {
 		text := c.text
 		c.text = spare[:0]
 		c.mu.Unlock()
-		_, err := f.Write(text)
+		err := writeWhole(f, text)
 		c.mu.Lock()
 		spare = text
 		c.changed.Broadcast()
@@ -152,6 +155,25 @@ func (c *confirmer) write() {
 			return
 		}
 	}
+}
+
+// pipeBuf is PIPE_BUF, in bytes: a write of up to so many is not mixed with those of others to the same FIFO, see pipe(7).
+const pipeBuf = 4096
+
+// writeWhole writes lines, which a topic's longest name keeps far below pipeBuf, in writes of whole lines that nothing of others comes
+// into, and of which nothing is there when the process is killed, or all.
+func writeWhole(f io.Writer, text []byte) error {
+	for len(text) > 0 {
+		n := len(text)
+		if n > pipeBuf {
+			n = bytes.LastIndexByte(text[:pipeBuf], '\n') + 1
+		}
+		if _, err := f.Write(text[:n]); err != nil {
+			return err
+		}
+		text = text[n:]
+	}
+	return nil
 }
 
 // note keeps the first error. The mutex is held.

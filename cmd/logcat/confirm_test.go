@@ -2,8 +2,10 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -87,6 +89,60 @@ func TestConfirmWaitsForItsReader(t *testing.T) {
 	}
 	if err := <-done; err != nil {
 		t.Error(err)
+	}
+}
+
+// Of several that write to one FIFO at a time each line stays whole; and whatever has been read when a reader is killed, the
+// next one begins with a whole line.
+func TestConfirmWritesWholeLines(t *testing.T) {
+	name := fifo(t)
+	r, err := os.OpenFile(name, os.O_RDONLY|unix.O_NONBLOCK, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	const writers, n = 4, 40_000
+	done := make(chan error, writers)
+	for w := range int32(writers) {
+		c, err := newConfirmer(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		go func() {
+			for next := int64(1); next <= n; next++ {
+				c.hold(&message{from: source{"t", w, next}})
+				c.settled(true)
+				if next%1000 == 0 {
+					c.flush()
+				}
+			}
+			done <- c.close(context.Background(), time.Minute)
+		}()
+	}
+	var next [writers]int64
+	buf := make([]byte, 64<<10) // as logtail reads
+	for total := 0; total < writers*n; {
+		got, err := r.Read(buf)
+		if err == io.EOF { // nobody has begun to write
+			time.Sleep(time.Millisecond)
+			continue
+		}
+		if err != nil || !bytes.HasSuffix(buf[:got], []byte("\n")) {
+			t.Fatalf("%q at the end of what was read, %v", buf[max(0, got-30):got], err)
+		}
+		for line := range strings.Lines(string(buf[:got])) {
+			var w, at int64
+			if _, err := fmt.Sscanf(line, "t %d %d\n", &w, &at); err != nil || at != next[w]+1 {
+				t.Fatalf("%q behind %v: %v", line, next, err)
+			}
+			next[w] = at
+			total++
+		}
+	}
+	for range writers {
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
 	}
 }
 

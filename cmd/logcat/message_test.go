@@ -1,6 +1,7 @@
 package main
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -54,6 +55,8 @@ func TestSources(t *testing.T) {
 		{`{"topic":"t","partition":-1,"offset":1}`, source{}, "no partition that --confirm could tell, as logtail --json writes them"},
 		{`{"topic":"a b","partition":0,"offset":0}`, source{}, `topic "a b": not the name of a topic`},
 		{`{"topic":"a\nb 0 1","partition":0,"offset":0}`, source{}, `topic "a\nb 0 1": not the name of a topic`},
+		{`{"topic":"` + strings.Repeat("t", 249) + `","partition":0,"offset":0}`, source{strings.Repeat("t", 249), 0, 1}, ""},
+		{`{"topic":"` + strings.Repeat("t", 250) + `","partition":0,"offset":0}`, source{}, `topic "` + strings.Repeat("t", 100) + `": not the name of a topic`},
 		{`{"topic":"t"`, source{}, `position 13: end of line, expected a comma or '}' in the object`},
 	} {
 		_, got, err := (&shape{json: true, sources: true}).record([]byte(row.line), 0)

@@ -39,7 +39,11 @@ func (s *share) run(ctx context.Context, topics []string) error {
 	defer cancel(nil)
 	topics = unique(topics)
 	s.titles(topics)
-	if err := s.join(ctx, topics, cancel); err != nil {
+	err := s.join(ctx, topics, cancel)
+	if s.confirm != nil {
+		defer s.confirm.close()
+	}
+	if err != nil {
 		return s.result(ctx, err)
 	}
 	stuck, err := patiently(ctx, func() error { return s.print(ctx) })
@@ -50,11 +54,18 @@ func (s *share) run(ctx context.Context, topics []string) error {
 	return s.result(ctx, errors.Join(err, s.leave(ctx)))
 }
 
+// mention tells what is no failure.
+func (s *share) mention(format string, args ...any) {
+	if !s.o.quiet {
+		s.env.Say(format, args...)
+	}
+}
+
 // join begins to be a member. What goes wrong with that is told by print.
 func (s *share) join(ctx context.Context, topics []string, fail func(error)) error {
 	if s.o.confirm != "" {
 		var err error
-		if s.confirm, err = openConfirmations(s.o.confirm); err != nil {
+		if s.confirm, err = openConfirmations(s.o.confirm, s.mention); err != nil {
 			return err
 		}
 	}
@@ -85,9 +96,7 @@ func (s *share) join(ctx context.Context, topics []string, fail func(error)) err
 			s.confirmedBy(partition{topic, id}, next)
 			return nil
 		}, fail, func() {
-			if !s.o.quiet {
-				s.env.Say("--confirm: %s: nobody has opened it for writing yet; nothing is committed before", s.o.confirm)
-			}
+			s.mention("--confirm: %s: nobody has opened it for writing yet; nothing is committed before", s.o.confirm)
 		})
 	}
 	return nil
@@ -256,9 +265,7 @@ func (s *share) event(e consumer.Event) {
 	case consumer.OutOfRange:
 		s.fail(fmt.Errorf("%w: going on at %d, messages may have been lost", e.Err, e.Offset))
 	case consumer.Reset:
-		if !s.o.quiet {
-			s.env.Say("%s: reset to offset %d", where, e.Offset)
-		}
+		s.mention("%s: reset to offset %d", where, e.Offset)
 	case consumer.Away:
 		s.outage.Store(true)
 		if loud {
