@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -200,9 +201,9 @@ func TestZooKeeperGoesAway(t *testing.T) {
 	for _, command := range []string{"status g", "list", "export g", "reset g --all-topics --to latest --execute", "delete g --execute"} {
 		c.tweak = func(s *session) {
 			s.o.timeout = 20 * time.Millisecond
-			calls := 0
+			var calls atomic.Int32
 			c.conn.SetFaults(func(zkfake.Call) zkfake.Fault {
-				if calls++; calls == 3 {
+				if calls.Add(1) == 3 {
 					c.conn.Disconnect()
 				}
 				return zkfake.None
