@@ -44,9 +44,12 @@ const started = `grep -q started err`
 
 var pages = map[string]page{
 	"logcat.1": {
-		prepare: `printf 'GET /\nGET /a\n' > access.log; : > access.log.1; seq 100 | gzip > access.log.2.gz`,
+		prepare: `printf 'GET /\nGET /a\n' > access.log; : > access.log.1; seq 100 | gzip > access.log.2.gz
+printf '1\n2\n' > cut.log; logcat --progress cut.pos clicks cut.log; printf '3\n4\n' >> cut.log; cp cut.log cut.log.1; echo 5 > cut.log
+if logcat --progress cut.pos clicks cut.log; then exit 1; fi`,
 		examples: map[string]example{
 			"logcat -v":            {talks: true},
+			"p=$(jq":               {replace: []string{"clicks cut.log", "clicks cut.log && logtail -n 3 clicks"}, out: `^3\n4\n5\n$`},
 			"logtail -f -g mirror": {until: "logtail -o earliest mirrored | grep -q .", replace: elsewhere},
 		},
 	},

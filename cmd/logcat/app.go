@@ -174,7 +174,7 @@ func (o *options) run(ctx context.Context, env *cli.Env, args []string) error {
 	if err := registry.CheckTopic(args[0]); err != nil {
 		return cli.WithCode(cli.ExitUsage, err)
 	}
-	t, err := newTransfer(o, env, args[0], args[1:])
+	t, err := newTransfer(ctx, o, env, args[0], args[1:])
 	if err != nil {
 		return err
 	}

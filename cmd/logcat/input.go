@@ -92,7 +92,7 @@ func openAt(name string, at *place) (*os.File, error) {
 	}
 	info, err := f.Stat()
 	if err == nil && info.Mode().IsRegular() {
-		if device, inode := identity(info); device != at.Device || inode != at.Inode {
+		if device, inode := identity(info); device != at.Device || inode != at.Inode || at.Born != 0 && born(name) != at.Born {
 			err = errors.New("it was replaced since this run began: run it again")
 		} else {
 			_, err = f.Seek(at.Position, io.SeekStart)

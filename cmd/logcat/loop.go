@@ -3,9 +3,13 @@ package main
 import (
 	"fmt"
 	"os"
+	"path/filepath"
+
+	"logkit/lib/cli"
 )
 
-// notItself refuses a file that would be read while it is written, by --tee or --confirm: its end would never come.
+// notItself refuses a file that would be read while it is written: by --tee or --confirm its end would never come, and by
+// --progress it would be lost.
 func (t *transfer) notItself(files []string) error {
 	var written []os.FileInfo
 	if t.tee != nil {
@@ -19,6 +23,7 @@ func (t *transfer) notItself(files []string) error {
 	if len(files) == 0 {
 		files = []string{standardInput}
 	}
+	resume := regular(os.Stat(t.o.progress))
 	for _, name := range files {
 		read := regular(os.Stat(name))
 		if name == standardInput {
@@ -27,6 +32,13 @@ func (t *transfer) notItself(files []string) error {
 				read = regular(f.Stat())
 			}
 		}
+		switch kept := t.o.progress; {
+		case kept == "":
+		case name == standardInput && resume != nil && read != nil && os.SameFile(read, resume):
+			return keptInInput(kept, "standard input")
+		case name != standardInput && (filepath.Clean(name) == filepath.Clean(kept) || resume != nil && read != nil && os.SameFile(read, resume)):
+			return keptInInput(kept, "an input")
+		}
 		for _, w := range written {
 			if read != nil && w != nil && os.SameFile(read, w) {
 				return fmt.Errorf("%s: it is read and written at the same time", shownName(name))
@@ -34,6 +46,11 @@ func (t *transfer) notItself(files []string) error {
 		}
 	}
 	return nil
+}
+
+func keptInInput(name, input string) error {
+	return cli.WithHint(cli.Usagef("--progress %s: it is %s as well, and would be written over", name, input),
+		"what follows --progress is the file to keep the progress in: --progress FILE TOPIC INPUT")
 }
 
 // regular returns nil for what is not there, or is no regular file. Who opens it will tell.

@@ -18,8 +18,7 @@ import (
 type mark struct {
 	input int    // which of the files
 	end   int64  // behind its delimiter
-	last  int64  // how many of its bytes the CRC covers
-	crc   uint32 // of the message in a regular file, of all messages in a stream
+	crc   uint32 // of all bytes of the file up to there
 }
 
 // saveInterval is how often the resume file is written: what is acknowledged after the last time is sent again when
@@ -47,11 +46,14 @@ type held struct {
 }
 
 // openProgress reads the resume file, compares it with the files that are there, and writes it, which shows before
-// anything is sent that it can be written. A rehearsal only reads it.
-func openProgress(name, topic string, files []string, delimiter []byte, rehearsal bool) (*progress, error) {
+// anything is sent that it can be written. A rehearsal only reads it. Reading ends with the cause of ctx.
+func openProgress(ctx context.Context, name, topic string, files []string, delimiter []byte, rehearsal bool) (*progress, error) {
 	name, err := cli.StateFile(name)
 	if err != nil {
 		return nil, fmt.Errorf("--progress: %w", err)
+	}
+	if _, err := readResume(name); err != nil { // no lock is left beside a file of somebody else
+		return nil, err
 	}
 	p := &progress{name: name, whole: delimiter == nil}
 	if !rehearsal {
@@ -64,9 +66,9 @@ func openProgress(name, topic string, files []string, delimiter []byte, rehearsa
 		}
 		p.lock = lock
 	}
-	r, err := readResume(name)
+	r, err := readResume(name) // again: another logcat may just have written it
 	if err == nil {
-		err = p.begin(r, topic, files, delimiter)
+		err = p.begin(ctx, r, topic, files, delimiter)
 	}
 	if err == nil && !rehearsal {
 		err = p.save()
@@ -78,24 +80,32 @@ func openProgress(name, topic string, files []string, delimiter []byte, rehearsa
 	return p, nil
 }
 
-func (p *progress) begin(r *resume, topic string, files []string, delimiter []byte) error {
+func (p *progress) begin(ctx context.Context, r *resume, topic string, files []string, delimiter []byte) error {
 	escaped := cli.Escaped(delimiter)
-	cut := escaped.String()
+	ends := escaped.String()
 	switch {
 	case r.Inputs == nil:
 	case r.Topic != topic:
 		return beginAnew(fmt.Errorf("%s: belongs to topic %q", p.name, r.Topic), p.name)
-	case r.Delimiter != cut:
-		return beginAnew(fmt.Errorf("%s: the input was cut at %q, and is to be cut at %q", p.name, r.Delimiter, cut), p.name)
+	case r.Delimiter != ends:
+		return beginAnew(fmt.Errorf("%s: belongs to messages that %s, not to ones that %s", p.name, endOf(r.Delimiter), endOf(ends)), p.name)
 	}
-	places, err := r.match(p.name, files, delimiter)
+	places, err := r.match(ctx, p.name, files, delimiter)
 	if err != nil {
 		return err
 	}
 	p.began = append([]place(nil), places...)
-	p.file = resume{Topic: topic, Delimiter: cut, Inputs: places}
+	p.file = resume{Topic: topic, Delimiter: ends, Inputs: places}
 	p.dirty = true
 	return nil
+}
+
+// endOf says how messages end; the delimiter has escapes.
+func endOf(delimiter string) string {
+	if delimiter == "" {
+		return "are whole files"
+	}
+	return fmt.Sprintf(`end with "%s"`, delimiter)
 }
 
 func (p *progress) hold(m *message) {
@@ -108,9 +118,13 @@ func (p *progress) settled(bool) { // a refused message was reported, and would 
 	defer p.mu.Unlock()
 	at := &p.file.Inputs[m.mark.input]
 	if m.unfinished {
-		at.Unfinished = m.size
+		at.Unfinished, at.UnfinishedCRC = m.size, m.mark.crc
 	} else {
-		at.Position, at.Messages, at.Unfinished, at.Last, at.CRC = m.mark.end, at.Messages+1, 0, m.mark.last, m.mark.crc
+		at.Position, at.Messages, at.Unfinished, at.UnfinishedCRC = m.mark.end, at.Messages+1, 0, 0
+		at.Bytes, at.CRC, at.Last = true, m.mark.crc, 0
+		if !at.stream() {
+			at.Sums = addSum(at.Sums, sum{at.Position, at.CRC}, sumStep)
+		}
 	}
 	at.Size = max(at.Size, m.mark.end)
 	p.dirty = true
@@ -167,34 +181,47 @@ func (p *progress) close() {
 
 // skipper passes over the messages of a stream that were sent before, and compares them.
 type skipper struct {
-	from   place  // where the stream is to go on
-	passed int64  // messages
-	bytes  int64  // of the stream so far
-	crc    uint32 // of the messages so far
+	from     place    // where the stream is to go on
+	sum      *running // of the stream, which watches where what was sent ends
+	passed   int64    // messages
+	crc      uint32   // of the messages so far, for a place without Bytes
+	compared bool     // what was sent behind the last whole message, too
 }
 
 // next takes the next message of the stream, and reports whether it was sent before.
 func (s *skipper) next(m *message) (sent bool, err error) {
-	s.bytes = m.mark.end
-	s.crc = addMessage(s.crc, m)
-	m.mark.crc = s.crc
 	if s.passed < s.from.Messages {
 		s.passed++
-		if s.passed < s.from.Messages {
-			return true, nil
+		crc := m.mark.crc
+		if !s.from.Bytes {
+			s.crc = addMessage(s.crc, m)
+			crc = s.crc
 		}
-		if s.bytes != s.from.Position || s.crc != s.from.CRC {
+		if s.passed == s.from.Messages && (m.mark.end != s.from.Position || crc != s.from.CRC) {
 			return true, s.differs(fmt.Errorf("it does not begin with what was sent, %s", cli.Counted(s.passed, "message")))
 		}
 		return true, nil
 	}
+	if s.unfinished() && !s.compared {
+		s.compared = true
+		if m.mark.end < s.sum.watch || s.sum.saw != s.from.UnfinishedCRC {
+			return true, s.differs(fmt.Errorf("it does not go on behind %s with what was sent, %s",
+				cli.Counted(s.passed, "message"), cli.Counted(s.from.Unfinished, "byte")))
+		}
+	}
 	return sentUnfinished(m, &s.from), nil
 }
+
+// unfinished reports whether the stream ended without a delimiter, with what can be compared.
+func (s *skipper) unfinished() bool { return s.from.Bytes && s.from.Unfinished > 0 }
 
 // end is called when the stream has ended.
 func (s *skipper) end() error {
 	if s.passed < s.from.Messages {
 		return s.differs(fmt.Errorf("it ends after %s, and %d were sent", cli.Counted(s.passed, "message"), s.from.Messages))
+	}
+	if s.unfinished() && !s.compared {
+		return s.differs(fmt.Errorf("it ends after %s, and %s more were sent", cli.Counted(s.passed, "message"), cli.Counted(s.from.Unfinished, "byte")))
 	}
 	return nil
 }
@@ -208,7 +235,8 @@ func sentUnfinished(m *message, from *place) bool {
 	return m.last && from.Unfinished > 0 && m.size == from.Unfinished && m.mark.end == from.Position+from.Unfinished
 }
 
-// addMessage returns the CRC of some messages and one more, of which a long one counts with its length.
+// addMessage returns the CRC of some messages and one more, of which a long one counts with its length, as a place without
+// Bytes has it.
 func addMessage(crc uint32, m *message) uint32 {
 	if m.bytes == nil {
 		return crc32.Update(crc, castagnoli, binary.BigEndian.AppendUint64(nil, uint64(m.size)))

@@ -76,12 +76,12 @@ func TestMatch(t *testing.T) {
 		{"the last one less", []sent{{"a", 2, 0, "1"}, {"b", 2, 0, "2"}}, map[string]string{"a": "1\n", "b": "2\n"}, []string{"a"}, nil,
 			"2 of 2 bytes of b were sent, which is not given now"},
 		{"the last one less, not begun", []sent{{"a", 2, 0, "1"}, {"b", 0, 0, ""}}, map[string]string{"a": "1\n", "b": "2\n"}, []string{"a"}, []int64{2}, ""},
-		{"cut", []sent{{"a", 4, 0, "2"}}, map[string]string{"a": "1\n"}, []string{"a"}, nil, "a: it was cut to 2 bytes: the first 4 were sent"},
-		{"cut behind the prefix", []sent{{"a", 2, 1, "1"}}, map[string]string{"a": "1\n"}, []string{"a"}, nil, "a: it was cut to 2 bytes: the first 3 were sent"},
+		{"cut", []sent{{"a", 4, 0, "2"}}, map[string]string{"a": "1\n"}, []string{"a"}, nil, "a: it was cut to 2 bytes: the first 4 of 4 were sent"},
+		{"cut behind the prefix", []sent{{"a", 2, 1, "1"}}, map[string]string{"a": "1\n"}, []string{"a"}, nil, "a: it was cut to 2 bytes: the first 3 of 3 were sent"},
 		{"another last message", []sent{{"a", 4, 0, "3"}}, map[string]string{"a": "1\n2\n"}, []string{"a"}, nil,
-			"a: it was written anew: what ends at byte 4 is not what was sent"},
+			"a: it was written anew: it does not begin with the 4 bytes that were sent"},
 		{"no delimiter behind it", []sent{{"a", 2, 0, "1"}}, map[string]string{"a": "12\n"}, []string{"a"}, nil,
-			"a: it was written anew: what ends at byte 2 is not what was sent"},
+			"a: it was written anew: it does not begin with the 2 bytes that were sent"},
 		{"an inode used again", []sent{{"a", 4, 0, "9"}, {"b", 2, 0, "2"}}, map[string]string{"a": "1\n", "b": "2\n"}, []string{"b", "a"}, []int64{2, 0}, ""},
 		{"standard input", []sent{{"-", 4, 0, "x"}}, nil, nil, []int64{4}, ""},
 		{"standard input no more", []sent{{"-", 4, 0, "x"}}, map[string]string{"a": ""}, []string{"a"}, nil, "stands at 1 message of standard input, which is not read now"},
@@ -101,6 +101,7 @@ func TestMatch(t *testing.T) {
 					p.Inode, p.Size = 1<<40, s.position
 				}
 				p.Position, p.Unfinished, p.Last, p.CRC = s.position, s.unfinished, int64(len(s.last)), addMessage(0, &message{bytes: []byte(s.last)})
+				p.Bytes = false
 				if s.position > 0 {
 					p.Messages = 1
 				}
@@ -111,7 +112,7 @@ func TestMatch(t *testing.T) {
 					p.Size = p.Position
 				}
 			}
-			places, err := r.match("pos", row.files, []byte("\n"))
+			places, err := r.match(t.Context(), "pos", row.files, []byte("\n"))
 			if row.err != "" {
 				if err == nil || !strings.HasPrefix(strings.TrimPrefix(err.Error(), "pos: "), row.err) {
 					t.Errorf("%v, want %s", err, row.err)

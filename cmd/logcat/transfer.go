@@ -47,6 +47,7 @@ type transfer struct {
 	last    bool         // that message ends with its file, not with a delimiter
 	input   int          // which file that is
 	from    place        // where it began, with --progress
+	sum     running      // of its bytes, with --progress
 	skipper *skipper     // if it is a stream, with --progress
 	inside  bool         // a file has begun, and not ended
 	failed  bool         // a file could not be read
@@ -68,7 +69,7 @@ type fileStart struct {
 }
 
 // newTransfer prepares what the options ask for, to the topic.
-func newTransfer(o *options, env *cli.Env, topic string, files []string) (t *transfer, err error) {
+func newTransfer(ctx context.Context, o *options, env *cli.Env, topic string, files []string) (t *transfer, err error) {
 	t = &transfer{o: o, env: env, shape: o.shape(), pace: pace{rate: o.rate}, began: time.Now(), halted: make(chan struct{})}
 	var followers []follower
 	if o.tee {
@@ -82,7 +83,7 @@ func newTransfer(o *options, env *cli.Env, topic string, files []string) (t *tra
 		return nil, err
 	}
 	if o.progress != "" {
-		t.progress, err = openProgress(o.progress, topic, files, o.splitAt(), o.dryRun)
+		t.progress, err = openProgress(ctx, o.progress, topic, files, o.splitAt(), o.dryRun)
 		if err != nil {
 			return nil, err
 		}
@@ -196,7 +197,11 @@ func (t *transfer) copy(ctx context.Context, in *input) error {
 			return nil
 		}
 		t.begin(b)
+		t.sum.feed(b.data)
 		err := s.feed(b.data)
+		if err == nil && t.progress != nil {
+			t.sum.drain()
+		}
 		in.done(b)
 		if err == nil && b.end && b.err == nil {
 			t.last = true
@@ -238,10 +243,11 @@ func (t *transfer) begin(b block) {
 		t.input, t.pos, t.from, t.skipper = b.input, 0, place{}, nil
 		if t.progress != nil {
 			t.from = t.progress.began[b.input]
+			t.sum = running{watch: t.from.Position + t.from.Unfinished}
 			if t.from.stream() {
-				t.skipper = &skipper{from: t.from}
+				t.skipper = &skipper{from: t.from, sum: &t.sum}
 			} else {
-				t.pos = t.from.Position
+				t.pos, t.sum.at, t.sum.crc = t.from.Position, t.from.Position, t.from.CRC
 			}
 		}
 		t.mu.Lock()
@@ -293,10 +299,7 @@ func (t *transfer) sent(m *message) (bool, error) {
 	if !m.last {
 		t.pos += int64(len(t.o.splitAt()))
 	}
-	m.mark = mark{input: t.input, end: t.pos}
-	if m.bytes != nil {
-		m.mark.last = m.size
-	}
+	m.mark = mark{input: t.input, end: t.pos, crc: t.sum.upTo(t.pos)}
 	if t.skipper != nil {
 		sent, err := t.skipper.next(m)
 		if err != nil {
@@ -304,9 +307,6 @@ func (t *transfer) sent(m *message) (bool, error) {
 			err = errHalted
 		}
 		return sent, err
-	}
-	if m.bytes != nil {
-		m.mark.crc = addMessage(0, m)
 	}
 	return sentUnfinished(m, &t.from) || t.o.whole && t.from.Messages > 0, nil
 }
