@@ -245,17 +245,20 @@ func TestColourOnTerminal(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, test := range []struct {
-		command string
-		red     bool
+		command, verdict string
+		red              bool
 	}{
-		{"logsegdump *.log 2> said", true},
-		{"NO_COLOR=1 logsegdump *.log 2> said", false},
-		{"TERM=dumb logsegdump *.log 2> said", false},
-		{"logsegdump *.log 2> said | cat", false},
+		{"logsegdump *.log 2> said", "zero_tail", true},
+		{"NO_COLOR=1 logsegdump *.log 2> said", "zero_tail", false},
+		{"TERM=dumb logsegdump *.log 2> said", "zero_tail", false},
+		{"logsegdump *.log 2> said | cat", "zero_tail", false},
+		{"logsegdump --check *.log 2> said", "00000000000000000000.log: position 0 to 100", true},
+		{"NO_COLOR=1 logsegdump --check *.log 2> said", "00000000000000000000.log: position 0 to 100", false},
+		{"logsegdump --check *.log 2> said | cat", "00000000000000000000.log: position 0 to 100", false},
 	} {
 		s := newScreen(t, 200, dir, "", test.command)
-		s.until("zero_tail")
-		if shown := s.tmux("capture-pane", "-p", "-e"); strings.Contains(shown, "\x1b[31mzero_tail") != test.red {
+		s.until(test.verdict)
+		if shown := s.tmux("capture-pane", "-p", "-e"); strings.Contains(shown, "\x1b[31m"+test.verdict) != test.red {
 			t.Errorf("%s: red %v is wanted, and shown:\n%q", test.command, test.red, shown)
 		}
 	}

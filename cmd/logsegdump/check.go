@@ -35,7 +35,7 @@ func (c *check) verdict(_ *inspect.File, v *inspect.Verdict) error {
 	case c.s.o.quiet:
 		return nil
 	}
-	_, err := fmt.Fprintln(c.s.out, safeName(v.Error()))
+	_, err := fmt.Fprintln(c.s.out, c.s.alarm(safeName(v.Error())))
 	return err
 }
 

@@ -50,7 +50,7 @@ func (l *list) batch(f *inspect.File, b *inspect.Batch) error {
 	}
 	verdict := "ok"
 	if b.Verdict != "" {
-		verdict = l.alarm(string(b.Verdict))
+		verdict = l.s.alarm(string(b.Verdict))
 	}
 	_, err := fmt.Fprintf(l.s.out, batchLine, strconv.FormatInt(b.Base, 10), strconv.FormatInt(b.Next, 10), b.Position, b.Size, records,
 		b.Format, b.Codec(), flagsOf(b), producerOf(b), showTime(b.Timestamp), showTime(b.MaxTimestamp), verdict)
@@ -58,8 +58,8 @@ func (l *list) batch(f *inspect.File, b *inspect.Batch) error {
 }
 
 // alarm makes a verdict stand out on a terminal.
-func (l *list) alarm(verdict string) string {
-	if l.s.env.StdoutColour() {
+func (s *session) alarm(verdict string) string {
+	if s.env.StdoutColour() {
 		return "\x1b[31m" + verdict + "\x1b[0m"
 	}
 	return verdict
@@ -112,11 +112,14 @@ func (l *list) verdict(f *inspect.File, v *inspect.Verdict) error {
 	// What can be seen in the line of a batch needs none of its own.
 	if f.Kind == inspect.LogFile && v.File == f.Path && v.Kind.IsRange() {
 		l.heading(f, batchColumns)
-		id := "-"
+		id, next := "-", "-"
 		if v.ID >= 0 {
 			id = strconv.FormatInt(v.ID, 10)
 		}
-		fmt.Fprintf(l.s.out, batchLine, id, "-", v.Position, v.End-v.Position, "-", "-", "-", "-", "-", "-", "-", l.alarm(string(v.Kind)))
+		if v.ID >= 0 && v.EndID > v.ID {
+			next = strconv.FormatInt(v.EndID, 10)
+		}
+		fmt.Fprintf(l.s.out, batchLine, id, next, v.Position, v.End-v.Position, "-", "-", "-", "-", "-", "-", "-", l.s.alarm(string(v.Kind)))
 	}
 	l.s.tell(v)
 	return nil
@@ -201,6 +204,8 @@ type verdictJSON struct {
 	Position int64  `json:"position"`
 	End      int64  `json:"end"`
 	ID       *int64 `json:"id"`
+	EndID    *int64 `json:"end_id"`
+	Records  *int64 `json:"records"`
 	Valid    bool   `json:"valid"`
 	Verdict  string `json:"verdict"`
 	Expected string `json:"expected"`
@@ -214,6 +219,12 @@ func newVerdictJSON(v *inspect.Verdict) verdictJSON {
 	}
 	if v.ID >= 0 {
 		j.ID = &v.ID
+	}
+	if v.ID >= 0 && v.EndID > v.ID {
+		j.EndID = &v.EndID
+	}
+	if v.Records > 0 {
+		j.Records = &v.Records
 	}
 	return j
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"strings"
 
 	"logkit/lib/cli"
 	"logkit/lib/inspect"
@@ -17,6 +18,9 @@ type salvage struct {
 	w      *inspect.Salvage
 	dir    string // of the log
 	failed bool
+
+	damaged int64 // bytes that are no batch
+	places  int   // where they are
 }
 
 func newSalvage(s *session) *salvage {
@@ -58,6 +62,10 @@ func (m *salvage) batch(_ *inspect.File, b *inspect.Batch) error {
 }
 
 func (m *salvage) verdict(_ *inspect.File, v *inspect.Verdict) error {
+	if v.Kind.IsRange() {
+		m.places++
+		m.damaged += v.End - v.Position
+	}
 	if m.s.o.json {
 		return m.s.printJSON(newVerdictJSON(v))
 	}
@@ -71,6 +79,8 @@ type salvageJSON struct {
 	Batches int64    `json:"batches"`
 	Bytes   int64    `json:"bytes"`
 	Left    int64    `json:"left_out"`
+	Damaged int64    `json:"damaged_bytes"`
+	Places  int      `json:"damaged_places"`
 }
 
 func (m *salvage) close() error {
@@ -86,7 +96,11 @@ func (m *salvage) close() error {
 		return err
 	}
 	if m.w.Batches == 0 {
-		return errors.New("nothing salvaged: no intact batch")
+		err := errors.New("nothing salvaged: no intact batch")
+		if m.s.verdicts > 0 {
+			err = cli.Damaged(err)
+		}
+		return err
 	}
 	if err := m.report(); err != nil {
 		return err
@@ -98,10 +112,25 @@ func (m *salvage) close() error {
 	return nil
 }
 
+// losses words what was not written of all that was read.
+func (m *salvage) losses() string {
+	var words []string
+	if m.places > 0 {
+		words = append(words, fmt.Sprintf("%s in %s", plural(int(m.damaged), "damaged byte"), plural(m.places, "place")))
+	}
+	if n := m.w.Left(); n > 0 {
+		words = append(words, plural(int(n), "batch")+" that can not stand among the others")
+	}
+	if words == nil {
+		return "nothing"
+	}
+	return strings.Join(words, ", ")
+}
+
 // report says what was written.
 func (m *salvage) report() error {
 	if m.s.o.json {
-		return m.s.printJSON(salvageJSON{m.w.Files, m.w.Batches, m.w.Bytes, m.w.Left()})
+		return m.s.printJSON(salvageJSON{m.w.Files, m.w.Batches, m.w.Bytes, m.w.Left(), m.damaged, m.places})
 	}
 	if m.s.o.quiet {
 		return nil
@@ -111,7 +140,7 @@ func (m *salvage) report() error {
 			return err
 		}
 	}
-	m.s.env.Say("salvaged %s, %d bytes; %d that check were left out", plural(int(m.w.Batches), "batch"), m.w.Bytes, m.w.Left())
+	m.s.env.Say("salvaged %s, %d bytes; left out %s", plural(int(m.w.Batches), "batch"), m.w.Bytes, m.losses())
 	if name := filepath.Base(m.w.Files[0]); name != m.w.Name() {
 		m.s.env.Hint("a broker wants it named %s", m.w.Name())
 	}

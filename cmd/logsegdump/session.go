@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -26,6 +27,7 @@ type session struct {
 	mode     mode
 	sieve    inspect.Sieve       // in front of a mode that is sifted
 	dir      string              // whose log goes through the sieve; "" for a file that was named by itself
+	streamed []byte              // the beginning of the stream that is read, up to magicBytes
 	beyond   int                 // batches in a row that lie behind the range of ids
 	verdicts int                 // damage that was found
 	damaged  map[string]struct{} // files it was in
@@ -93,7 +95,7 @@ func (s *session) run(paths []string) error {
 		err := s.path(path)
 		switch {
 		case errors.Is(err, inspect.ErrNotSegment):
-			errs = append(errs, cli.WithHint(cli.WithCode(cli.ExitUsage, err), hintFor(path)))
+			errs = append(errs, cli.WithHint(cli.WithCode(cli.ExitUsage, err), hintFor(s.beginning(path))))
 		case s.ctx.Err() != nil || errors.Is(err, cli.ErrStdoutClosed):
 			return errors.Join(err, context.Cause(s.ctx))
 		case err != nil:
@@ -126,13 +128,37 @@ func plural(n int, one string) string {
 	return fmt.Sprintf("%d %ss", n, one)
 }
 
-// hintFor is a next step for somebody who has named something that is no segment.
-func hintFor(path string) string {
-	if suffix := filepath.Ext(path); suffix == ".gz" || suffix == ".zst" || suffix == ".xz" {
-		return "it looks compressed: decompress it to standard input, " + map[string]string{".gz": "zcat", ".zst": "zstdcat", ".xz": "xzcat"}[suffix] +
-			" FILE | logsegdump -"
+// decompressors are the programs that print what begins so.
+var decompressors = []struct{ magic, program string }{
+	{"\x1f\x8b", "zcat"}, {"\x28\xb5\x2f\xfd", "zstdcat"}, {"\xfd7zXZ\x00", "xzcat"}, {"BZh", "bzcat"}, {"\x04\x22\x4d\x18", "lz4cat"},
+}
+
+// magicBytes is how many bytes of a file are looked at for the sake of a hint.
+const magicBytes = 8
+
+// hintFor is a next step for somebody who has given something that is no segment, and begins so.
+func hintFor(beginning []byte) string {
+	for _, d := range decompressors {
+		if bytes.HasPrefix(beginning, []byte(d.magic)) {
+			return fmt.Sprintf("it looks compressed: decompress it to standard input, %s FILE | logsegdump -", d.program)
+		}
 	}
 	return "a segment is named like 00000000000000000042.log"
+}
+
+// beginning returns the first bytes of a file or of the stream that was read last. It is only for a hint: an error is no news.
+func (s *session) beginning(path string) []byte {
+	if info, err := os.Stat(path); path == "-" || err != nil || !info.Mode().IsRegular() {
+		return s.streamed
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	b := make([]byte, magicBytes)
+	n, _ := io.ReadFull(f, b)
+	return b[:n]
 }
 
 func (s *session) path(path string) error {
@@ -159,6 +185,7 @@ func (s *session) path(path string) error {
 }
 
 func (s *session) stream(name string, r io.Reader) error {
+	s.streamed = nil
 	return s.in.Stream(name, &input{s: s, chunks: readAhead(s.ctx, r)})
 }
 
@@ -347,6 +374,9 @@ func (i *input) Read(b []byte) (int, error) {
 		}
 	}
 	n := copy(b, i.left)
+	if have := len(i.s.streamed); have < magicBytes {
+		i.s.streamed = append(i.s.streamed, b[:min(n, magicBytes-have)]...)
+	}
 	i.left = i.left[n:]
 	return n, nil
 }

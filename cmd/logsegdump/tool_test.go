@@ -131,7 +131,7 @@ func TestJSONKeys(t *testing.T) {
 		t.Fatal(err)
 	}
 	code, stdout, _ := execute(t, string(data[:len(data)-1]), "-c", "--json", "-")
-	want := `{"file":"-","position":0,"end":` + stdout[strings.Index(stdout, `"end":`)+6:strings.Index(stdout, `,"id"`)] + `,"id":null,"valid":false,"verdict":"torn_tail",`
+	want := `{"file":"-","position":0,"end":` + stdout[strings.Index(stdout, `"end":`)+6:strings.Index(stdout, `,"id"`)] + `,"id":null,"end_id":null,"records":3,"valid":false,"verdict":"torn_tail",`
 	if code != cli.ExitDamaged || !strings.HasPrefix(stdout, want) {
 		t.Errorf("%d %s", code, stdout)
 	}

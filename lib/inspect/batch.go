@@ -68,6 +68,8 @@ type head struct {
 	id     int64 // base offset; of formats 0 and 1 the last id; of 0.7 nothing
 	crc    uint32
 	from   int // where the CRC's range begins
+
+	records int64 // 0 in formats that do not say
 }
 
 // headSize is how many bytes parseHead looks at, and the least that a batch has.
@@ -110,7 +112,7 @@ func parseHead(b []byte, f Format) (h head, err error) {
 	if err != nil {
 		return h, err
 	}
-	return head{format: Format2, size: r.Size(), id: r.BaseOffset, crc: r.CRC, from: attributesAt}, nil
+	return head{format: Format2, size: r.Size(), id: r.BaseOffset, crc: r.CRC, from: attributesAt, records: int64(r.Count)}, nil
 }
 
 const attributesAt = 21

@@ -91,7 +91,7 @@ func (o *Order) expected() int64 {
 	if !o.known {
 		return NoID
 	}
-	return o.next
+	return o.least()
 }
 
 // prescanBatches is how many batches are looked at to find out the layout.

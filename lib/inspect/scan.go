@@ -49,6 +49,7 @@ type Scanner struct {
 	queue   []Item  // what is to be returned
 	items   [8]Item // where it usually is
 	began   bool
+	lost    int64 // EndID of the damage before the front, 0 when there is none, or it is not known
 
 	castagnoli, ieee *rangeCRC
 	entries          record.EntryIterator
@@ -167,7 +168,7 @@ func (s *Scanner) found(h *head, whole []byte) {
 			b.Verdict = v.Kind
 		}
 	}
-	s.advance = len(whole)
+	s.advance, s.lost = len(whole), 0
 	s.queue = append(s.queue, Item{Batch: b})
 }
 
@@ -226,6 +227,10 @@ func (s *Scanner) say(v *Verdict) {
 // is what is wrong at the front, h the head that could be read all the same.
 func (s *Scanner) damage(h *head, cause error) error {
 	v := &Verdict{Position: s.w.pos, ID: s.order.expected()}
+	if s.lost > 0 {
+		v.ID = max(v.ID, s.lost)
+	}
+	sized := false // the length in h is right
 	if s.o.Format == Format07 {
 		v.ID = s.w.pos + max(0, s.o.Base)
 	}
@@ -238,6 +243,7 @@ func (s *Scanner) damage(h *head, cause error) error {
 		var crc *record.CRCError
 		if errors.As(cause, &crc) && s.behind(h) && !s.isShorter(h) {
 			s.w.skip(int(h.size)) // its length is right, so what is inside need not be searched
+			sized = true
 			break
 		}
 		region := s.resync(h)
@@ -251,9 +257,38 @@ func (s *Scanner) damage(h *head, cause error) error {
 		}
 	}
 	v.End = s.w.pos
+	s.losses(v, h, sized)
 	s.order.damaged = true
 	s.say(v)
 	return s.w.failed()
+}
+
+// losses notes in a verdict on bytes that are no batch, which have been passed over, which ids they may have had: up to those
+// of the batch behind them, or as far as a batch of so many bytes reaches in a log whose ids are positions.
+func (s *Scanner) losses(v *Verdict, h *head, sized bool) {
+	if h != nil && h.records > 0 {
+		v.Records = h.records
+	}
+	s.lost = 0
+	if v.ID < 0 {
+		return
+	}
+	if s.o.Format == Format07 {
+		v.EndID = v.ID + v.End - v.Position
+		return
+	}
+	next, err := parseHead(s.w.peek(maxHead), s.o.Format)
+	behind := err == nil && next.format == Format2 && next.id > v.ID
+	switch {
+	case behind && s.intact(0):
+		v.EndID = next.id
+	case sized && s.order.Layout == Positions:
+		v.EndID = advance(v.ID, h.size)
+		if more := advance(v.ID, h.records); behind && more == next.id {
+			v.EndID = more
+		}
+	}
+	s.lost = v.EndID
 }
 
 // ended reports whether everything has been passed over.

@@ -2,6 +2,8 @@ package inspect
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -65,6 +67,10 @@ var kindTexts = map[Kind]string{
 	BadFile: "bad contents", MissingLog: "log is missing", Preallocated: "preallocated", Leftover: "leftover", Growing: "being written",
 }
 
+// Kinds are all of them, in the order of their names.
+func Kinds() []Kind { return slices.Sorted(maps.Keys(kindTexts)) }
+
+// String is the kind in words, as verdicts have it.
 func (k Kind) String() string {
 	if text, ok := kindTexts[k]; ok {
 		return text
@@ -82,6 +88,8 @@ type Verdict struct {
 	Position int64  // byte in the file where it begins
 	End      int64  // byte behind it: where reading goes on
 	ID       int64  // of the batch, or the smallest it can have; NoID when there is none to name
+	EndID    int64  // on bytes that are no batch: ids from ID up to, and without, this one are lost at most; 0: not known
+	Records  int64  // on bytes that are no batch: how many the head says that they are, right or wrong; 0: not known
 	Expected string // what should be there
 	Found    string // what is
 }
@@ -93,8 +101,14 @@ func (v *Verdict) Error() string {
 	if v.End > v.Position {
 		fmt.Fprintf(&b, " to %d", v.End)
 	}
-	if v.ID >= 0 {
+	switch {
+	case v.ID >= 0 && v.EndID > v.ID:
+		fmt.Fprintf(&b, ": ids %d to %d", v.ID, v.EndID)
+	case v.ID >= 0:
 		fmt.Fprintf(&b, ": id %d", v.ID)
+	}
+	if v.Records > 0 {
+		fmt.Fprintf(&b, ": %s by its header", count(v.Records, "record"))
 	}
 	b.WriteString(": " + v.Kind.String())
 	if v.Expected != "" {
