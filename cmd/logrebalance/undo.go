@@ -62,18 +62,21 @@ func parseUnfinished(line []byte) *unfinished {
 	return &u
 }
 
-// checkUndo refuses a file that can not be written, before anything is asked or moved.
+// checkUndo refuses a file that can not be written, before anything is asked or moved, and goes on with the one that a
+// symbolic link leads to.
 func (o *options) checkUndo() error {
 	if o.undoFile == "" || !o.execute {
 		return nil
 	}
-	dir := filepath.Dir(o.undoFile) // it is replaced by renaming: what counts is the directory
+	file, err := cli.StateFile(o.undoFile)
+	if err != nil {
+		return fmt.Errorf("--undo-file: %w", err)
+	}
+	dir := filepath.Dir(file) // it is replaced by renaming: what counts is the directory
 	if err := unix.Access(dir, unix.W_OK|unix.X_OK); err != nil {
 		return fmt.Errorf("--undo-file: directory %s: %w", dir, err)
 	}
-	if info, err := os.Stat(o.undoFile); err == nil && !info.Mode().IsRegular() {
-		return fmt.Errorf("--undo-file: %s: not a regular file", o.undoFile)
-	}
+	o.undoFile = file
 	return nil
 }
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -106,6 +107,41 @@ func TestUndoIsFinishedLater(t *testing.T) {
 		t.Errorf("undo file:\n%s", text)
 	}
 	c.allAt(topic, 100)
+}
+
+// A symbolic link stays one: the file that it leads to is replaced, and what that held is kept beside it. With --shift each
+// run moves again, and the file goes back by the last one.
+func TestUndoFileLink(t *testing.T) {
+	c, topic := broad(t)
+	dir, there := t.TempDir(), t.TempDir()
+	link, file := filepath.Join(dir, "link"), filepath.Join(there, "undo")
+	if err := os.Symlink(file, link); err != nil {
+		t.Fatal(err)
+	}
+	args := []string{"-q", "reset", "g", "--topic", "t", "--shift", "-5", "--execute", "--undo-file", link}
+	c.run(args...).want(t, 1, "", "logrebalance: --undo-file: "+link+": a symbolic link to nothing\n")
+	if err := os.WriteFile(file, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		c.run(args...).want(t, 0, "", "")
+	}
+	c.allAt(topic, 35)
+	if info, err := os.Lstat(link); err != nil || info.Mode()&os.ModeSymlink == 0 {
+		t.Errorf("the link: %v, %v", info, err)
+	}
+	for name, offset := range map[string]int{file: 40, file + "~": 45} {
+		if text := read(t, name); !strings.Contains(text, fmt.Sprintf(`"offset":%d}`, offset)) {
+			t.Errorf("%s, want %d:\n%s", name, offset, text)
+		}
+	}
+	for _, dir := range []string{dir, there} {
+		if left, _ := filepath.Glob(filepath.Join(dir, "*.tmp")); left != nil {
+			t.Errorf("left: %v", left)
+		}
+	}
+	c.run("-q", "import", "g", link, "--execute").want(t, 0, "", "")
+	c.allAt(topic, 40)
 }
 
 // An undo file of anything else, finished or not, is kept beside: of another group, of another target, of a reset that was

@@ -3,6 +3,8 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"strings"
 
@@ -28,6 +30,12 @@ func newSalvage(s *session) *salvage {
 }
 
 func (m *salvage) begin(f *inspect.File) error {
+	if _, err := os.Stat(m.s.o.salvage); errors.Is(err, fs.ErrNotExist) {
+		if _, err := os.Lstat(m.s.o.salvage); err == nil { // it would be replaced, by renaming
+			m.failed = true
+			return fmt.Errorf("--salvage: %s: a symbolic link to nothing", m.s.o.salvage)
+		}
+	}
 	from, errFrom := filepath.EvalSymlinks(filepath.Dir(f.Path))
 	if errFrom != nil {
 		return errFrom
