@@ -3,8 +3,8 @@ package main
 import (
 	"errors"
 	"io"
-	"io/fs"
 	"os"
+	"syscall"
 	"time"
 )
 
@@ -84,7 +84,7 @@ func (in *input) read(i int, name string, stdin io.Reader, at *place) {
 // openAt opens a file where it is to go on.
 func openAt(name string, at *place) (*os.File, error) {
 	if at != nil && at.missing {
-		return nil, fs.ErrNotExist
+		return nil, syscall.ENOENT
 	}
 	f, err := os.Open(name)
 	if err != nil || at == nil {

@@ -105,7 +105,11 @@ func newTransfer(ctx context.Context, o *options, env *cli.Env, topic string, fi
 // run copies the files, or standard input, and returns what the exit status has to say.
 func (t *transfer) run(ctx context.Context, files []string) error {
 	if len(files) == 0 && t.env.StdinTerminal() && !t.o.quiet {
-		t.env.Hint("reading lines from the terminal, Ctrl-D ends")
+		what := "lines"
+		if t.o.whole {
+			what = "one message"
+		}
+		t.env.Hint("reading %s from the terminal, Ctrl-D ends", what)
 	}
 	ended := t.accompany()
 	var from []place

@@ -46,11 +46,12 @@ func openCursor(name string) (*cursor, error) {
 	}
 	if len(text) == 0 {
 		err = errors.New("empty")
-	} else {
-		err = json.Unmarshal(text, &c.next)
+	} else if json.Unmarshal(text, &c.next) != nil {
+		err = errors.New(`allowed is {"TOPIC":{"PARTITION":ID}}`)
 	}
-	if err != nil {
-		return nil, cli.WithHint(fmt.Errorf("%s: not a cursor file: %w", name, err), fmt.Sprintf("to begin anew, remove %s", name))
+	if err != nil { // it may be dear to somebody: nobody is told to remove it
+		return nil, cli.WithHint(fmt.Errorf("%s: not a file that --cursor has written: %w", name, err),
+			"give the name of a file that need not exist, and is for --cursor alone: --cursor FILE TOPIC")
 	}
 	if c.next == nil {
 		c.next = map[string]map[string]int64{}

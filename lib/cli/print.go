@@ -26,7 +26,7 @@ type printer struct {
 
 // Say writes one message.
 func (e *Env) Say(format string, args ...any) {
-	e.line(JournalNotice, "", fmt.Sprintf(format, args...))
+	e.line(JournalNotice, "", fmt.Sprintf(format, plainly(args)...))
 }
 
 // Hint writes a next step, below the message it belongs to.
@@ -151,7 +151,7 @@ func (e *Env) line(priority, kind, text string) {
 
 // report writes an error that ended a run, and the hint that came with it.
 func (e *Env) report(err error) {
-	e.line(JournalError, "", err.Error())
+	e.line(JournalError, "", plain(err))
 	var hint hinter
 	if errors.As(err, &hint) {
 		e.Hint("%s", hint.Hint())

@@ -91,6 +91,9 @@ func (s *side) settings(data []byte) error {
 		return object(d, func(name string) error {
 			var value string
 			if err := d.Decode(&value); err != nil {
+				if kind := (*json.UnmarshalTypeError)(nil); errors.As(err, &kind) {
+					err = fmt.Errorf("%s where a string must be", kind.Value)
+				}
 				return err
 			}
 			if err := s.emit(line(), Field{"topic", topic}, Field{"name", name}, Field{"value", value}); err != nil {

@@ -40,6 +40,9 @@ func loadSettings(fsys vfs.FS, dir string) (map[string]Settings, error) {
 func parseSettings(data []byte) (map[string]Settings, error) {
 	var all map[string]Settings
 	if err := json.Unmarshal(data, &all); err != nil {
+		if kind := (*json.UnmarshalTypeError)(nil); errors.As(err, &kind) { // its text has the names of our types
+			err = fmt.Errorf("%s does not belong there, allowed is {\"TOPIC\": {\"NAME\": \"VALUE\"}}", kind.Value)
+		}
 		return nil, err
 	}
 	for topic, s := range all {

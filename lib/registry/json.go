@@ -24,6 +24,9 @@ func encode(v any) []byte {
 
 func decode(what string, data []byte, v any) error {
 	if err := json.Unmarshal(data, v); err != nil {
+		if kind := (*json.UnmarshalTypeError)(nil); errors.As(err, &kind) { // its text has the names of our types
+			err = fmt.Errorf("field %q: %s does not belong there", kind.Field, kind.Value)
+		}
 		return fmt.Errorf("%s node %.100q: %w", what, data, err)
 	}
 	return nil
