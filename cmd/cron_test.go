@@ -36,15 +36,7 @@ func TestCron(t *testing.T) {
 	broker := v.start()
 	t.Cleanup(v.stop)
 	dir, bin := t.TempDir(), t.TempDir()
-	shell := func(env []string, command string) (string, error) {
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-		defer cancel()
-		cmd := exec.CommandContext(ctx, "/bin/sh", "-c", command)
-		cmd.Dir, cmd.Env = dir, env
-		cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // no terminal
-		out, err := cmd.CombinedOutput()
-		return string(out), err
-	}
+	shell := cronShell(t, dir)
 	here := append(os.Environ(), "PATH="+tools+":"+os.Getenv("PATH"), "LOGKIT_BROKERS="+broker)
 	if out, err := shell(here, `seq 100 | logcat clicks
 echo '{"group":"mailer","topic":"clicks","partition":0,"offset":0}' | logrebalance -q import mailer - --execute`); err != nil {
@@ -79,6 +71,59 @@ echo '{"group":"mailer","topic":"clicks","partition":0,"offset":0}' | logrebalan
 	}
 	if mail, err := shell(check.env, check.command); err != nil || !strings.HasPrefix(mail, "WARNING: group mailer: ") {
 		t.Errorf("what is mailed: %v\n%s", err, mail)
+	}
+}
+
+// cronShell runs commands in a directory as cron does, and returns what cron would mail.
+func cronShell(t *testing.T, dir string) func(env []string, command string) (string, error) {
+	return func(env []string, command string) (string, error) {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		cmd := exec.CommandContext(ctx, "/bin/sh", "-c", command)
+		cmd.Dir, cmd.Env = dir, env
+		cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // no terminal
+		out, err := cmd.CombinedOutput()
+		return string(out), err
+	}
+}
+
+// TestCronShips runs the line for crontab(5) in the manual page of logcat: what a log has got is sent, once, and rotation
+// leaves nothing out. Nothing is mailed, also not by a run that overlaps.
+func TestCronShips(t *testing.T) {
+	tools, err := tools()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := exec.LookPath("flock"); err != nil {
+		t.Skip("SKIPPED: flock(1) is not installed (util-linux)")
+	}
+	v := &mortal{t: t, dir: t.TempDir(), listen: "127.0.0.1:0"}
+	broker := v.start()
+	t.Cleanup(v.stop)
+	dir := t.TempDir()
+	shell := cronShell(t, dir)
+	lines := cronLines(t, "../man/logcat.1", map[string]string{
+		"PATH": tools + ":/usr/bin:/bin", "LOGKIT_BROKERS": broker, "HOME": dir, "LOG": filepath.Join(dir, "access.log")})
+	if len(lines) != 1 {
+		t.Fatalf("%d lines, want 1", len(lines))
+	}
+	line := lines[0]
+	for _, step := range []struct{ before, command, mail, sent string }{
+		{"seq 2 > access.log; : > access.log.1", line.command, "", "1\n2\n"},
+		{"", line.command, "", "1\n2\n"},
+		{"echo 3 >> access.log", "exec 9> run; flock 9; " + line.command + " 9>&-; [ $? = 1 ]", "", "1\n2\n"},
+		{"mv access.log access.log.1; echo 4 > access.log", line.command, "", "1\n2\n3\n4\n"},
+		{"echo 5 >> access.log", "exec 9> pos.lock; flock 9; " + line.command + " 9>&-; [ $? = 1 ]", "logcat: pos: another logcat is at it\n", "1\n2\n3\n4\n"},
+	} {
+		if out, err := shell(line.env, step.before); err != nil {
+			t.Fatal(err, out)
+		}
+		if mail, err := shell(line.env, step.command); err != nil || mail != step.mail {
+			t.Errorf("%s; %s: %v, mailed is %q, want %q", step.before, step.command, err, mail, step.mail)
+		}
+		if sent, err := shell(line.env, "logtail -o earliest clicks"); err != nil || sent != step.sent {
+			t.Errorf("%s; %s: %v, sent are %q, want %q", step.before, step.command, err, sent, step.sent)
+		}
 	}
 }
 
@@ -121,8 +166,8 @@ func cronLines(t *testing.T, page string, replace map[string]string) (lines []cr
 			lines = append(lines, cronLine{env, strings.TrimSuffix(strings.TrimPrefix(line, at), "\n")})
 		}
 	}
-	if len(lines) < 2 {
-		t.Fatalf("%d lines for crontab", len(lines))
+	if len(lines) == 0 {
+		t.Fatalf("%s: no lines for crontab", page)
 	}
 	return lines
 }

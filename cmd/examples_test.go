@@ -49,6 +49,7 @@ printf '1\n2\n' > cut.log; logcat --progress cut.pos clicks cut.log; printf '3\n
 if logcat --progress cut.pos clicks cut.log; then exit 1; fi`,
 		examples: map[string]example{
 			"logcat -v":            {talks: true},
+			"flock -n run":         {replace: []string{"$LOG", "access.log"}},
 			"p=$(jq":               {replace: []string{"clicks cut.log", "clicks cut.log && logtail -n 3 clicks"}, out: `^3\n4\n5\n$`},
 			"logtail -f -g mirror": {until: "logtail -o earliest mirrored | grep -q .", replace: elsewhere},
 		},
