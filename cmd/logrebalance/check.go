@@ -104,7 +104,7 @@ func (o *options) check(ctx context.Context, s *session, args []string) error {
 	t := total(v.partitions())
 	lag := t.lag
 	if o.records {
-		if lag, err = s.countRecords(ctx, v); err != nil {
+		if lag, t.behind, err = s.countRecords(ctx, v); err != nil {
 			return err
 		}
 	}
@@ -152,6 +152,9 @@ func (o *options) judge(v *survey, t sum, lag int64) (made verdict) {
 		said = append(said, fmt.Sprintf(format, args...))
 	}
 	behind := fmt.Sprintf("%s behind in %s", cli.Counted(lag, o.unit()), cli.Counted(t.partitions, "partition"))
+	if t.behind > 0 && t.behind < t.partitions {
+		behind = fmt.Sprintf("%s behind in %d of %s", cli.Counted(lag, o.unit()), t.behind, cli.Counted(t.partitions, "partition"))
+	}
 	if t.unknown > 0 {
 		behind = "at least " + behind
 	}
@@ -253,8 +256,9 @@ func objectOf[T any](object T) (string, error) {
 	return string(text), err
 }
 
-// countRecords reads all that the group is behind, in partitions that have a leader.
-func (s *session) countRecords(ctx context.Context, v *survey) (int64, error) {
+// countRecords reads all that the group is behind, in partitions that have a leader, and returns how many of those have
+// such records.
+func (s *session) countRecords(ctx context.Context, v *survey) (records int64, partitions int, err error) {
 	var spans []client.Span
 	for _, p := range v.partitions() {
 		if p.lag() == nil {
@@ -267,26 +271,28 @@ func (s *session) countRecords(ctx context.Context, v *survey) (int64, error) {
 	r := s.client.NewReader(client.ReaderOptions{})
 	defer r.Close()
 	r.Add(spans...)
-	total := int64(0)
+	behind := map[spot]bool{}
 	var it record.Iterator
 	for open := len(spans); open > 0; {
 		select {
 		case <-ctx.Done():
-			return 0, context.Cause(ctx)
+			return 0, 0, context.Cause(ctx)
 		case chunks := <-r.C():
 			for _, c := range chunks {
 				if c.Err != nil {
-					return 0, c.Err
+					return 0, 0, c.Err
 				}
 				if len(c.Damage) > 0 {
-					return 0, c.Damage[0]
+					return 0, 0, c.Damage[0]
 				}
 				for _, batch := range c.Batches {
 					n, err := recordsIn(&it, batch, c.Start, c.End)
 					if err != nil {
-						return 0, &client.PartitionError{Topic: c.Topic, Partition: c.Partition, Err: err}
+						return 0, 0, &client.PartitionError{Topic: c.Topic, Partition: c.Partition, Err: err}
 					}
-					total += n
+					if records += n; n > 0 {
+						behind[spot{c.Topic, c.Partition}] = true
+					}
 				}
 				if c.Last {
 					open--
@@ -294,7 +300,7 @@ func (s *session) countRecords(ctx context.Context, v *survey) (int64, error) {
 			}
 		}
 	}
-	return total, nil
+	return records, len(behind), nil
 }
 
 // recordsIn counts the records of a batch with ids in [start, end). Where the ids of a batch have no gaps its header is

@@ -32,6 +32,8 @@ func TestCheck(t *testing.T) {
 			"OK: group g: 10 bytes behind in 1 partition|lag=10B;10;20;0 members=1 partitions=1 never=0 ahead=0 unknown=0"},
 		{"behind", [][2]int64{{0, 100}, {0, 5}}, []int64{90, 4}, true, []int32{0, 1}, "-w 10 -c 20", 1,
 			"WARNING: group g: 11 bytes behind in 2 partitions (warning above 10)|lag=11B;10;20;0 members=1 partitions=2 never=0 ahead=0 unknown=0"},
+		{"behind in one", [][2]int64{{0, 100}, {0, 5}, {7, 7}}, []int64{90, 5, 7}, true, []int32{0, 1, 2}, "-w 9", 1,
+			"WARNING: group g: 10 bytes behind in 1 of 3 partitions (warning above 9)|lag=10B;9;;0 members=1 partitions=3 never=0 ahead=0 unknown=0"},
 		{"far behind", [][2]int64{{0, 10000}}, []int64{90}, true, []int32{0}, "-w 1k -c 2KiB", 2,
 			"CRITICAL: group g: 9910 bytes behind in 1 partition (critical above 2KiB)|lag=9910B;1024;2048;0 members=1 partitions=1 never=0 ahead=0 unknown=0"},
 		{"critical alone", [][2]int64{{0, 100}}, []int64{90}, true, []int32{0}, "-c 9", 2,
@@ -128,12 +130,12 @@ func TestCheckWithPartitionsUnknown(t *testing.T) {
 	c.commit("g", topic, map[int32]int64{0: 70, 1: 60, 2: 100})
 	c.logs.dead = map[string]bool{"t-1": true}
 	const after = " members=0 partitions=3 never=0 ahead=0 unknown=1\n"
-	c.run("check", "g", "-w", "10", "-c", "29").want(t, 2, "CRITICAL: group g: at least 30 bytes behind in 3 partitions (critical above 29), "+
+	c.run("check", "g", "-w", "10", "-c", "29").want(t, 2, "CRITICAL: group g: at least 30 bytes behind in 1 of 3 partitions (critical above 29), "+
 		"lag of 1 partition not known: no leader, stopped: no members|lag=U;10;29;0"+after, "")
-	c.run("check", "g", "-w", "10", "-c", "30").want(t, 3, "UNKNOWN: group g: at least 30 bytes behind in 3 partitions (warning above 10), "+
+	c.run("check", "g", "-w", "10", "-c", "30").want(t, 3, "UNKNOWN: group g: at least 30 bytes behind in 1 of 3 partitions (warning above 10), "+
 		"lag of 1 partition not known: no leader, stopped: no members|lag=U;10;30;0"+after, "")
 	c.run("check", "g", "-c", "30", "--batch", "--json").want(t, 3, `{"group":"g","status":"UNKNOWN",`+
-		`"reason":"at least 30 bytes behind in 3 partitions, lag of 1 partition not known: no leader, no members",`+
+		`"reason":"at least 30 bytes behind in 1 of 3 partitions, lag of 1 partition not known: no leader, no members",`+
 		`"lag":30,"unit":"bytes","members":0,"partitions":3,"never":0,"ahead":0,"unknown":1}`+"\n", "")
 	r := c.run("status", "g")
 	if r.code != 0 || !strings.Contains(r.out, " >=30\n") {

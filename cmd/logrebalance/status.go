@@ -152,6 +152,7 @@ type sum struct {
 	partitions, owned, never, ahead int
 	unknown                         int   // partitions whose lag is not known
 	lag, most                       int64 // of the others
+	behind                          int   // those with a lag
 }
 
 func total(parts []*partState) sum {
@@ -169,6 +170,9 @@ func total(parts []*partState) sum {
 		if lag := p.lag(); lag != nil {
 			t.lag += *lag
 			t.most = max(t.most, *lag)
+			if *lag > 0 {
+				t.behind++
+			}
 		} else {
 			t.unknown++
 		}

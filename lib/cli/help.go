@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -53,11 +54,23 @@ func (c *call) help() string {
 			fmt.Fprintf(&b, "\n%s\n", wrap(paragraph, 0))
 		}
 	}
-	b.WriteString("\nExit status:\n")
-	for _, exit := range c.exitTable() {
-		entry(&b, exitIndent, fmt.Sprintf("  %d", exit.Code), exit.Meaning)
+	exitStatus(&b, "Exit status", c.exitTable())
+	if c.command == c.tool {
+		for _, command := range c.tool.Commands {
+			own := slices.DeleteFunc(slices.Clone(command.Exits), func(e Exit) bool { return slices.Contains(c.exitTable(), e) })
+			if len(own) > 0 {
+				exitStatus(&b, "Exit status of "+command.Name, own)
+			}
+		}
 	}
 	return b.String()
+}
+
+func exitStatus(b *strings.Builder, title string, table []Exit) {
+	fmt.Fprintf(b, "\n%s:\n", title)
+	for _, exit := range table {
+		entry(b, exitIndent, fmt.Sprintf("  %d", exit.Code), exit.Meaning)
+	}
 }
 
 func (c *call) exitTable() []Exit {

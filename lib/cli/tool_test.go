@@ -247,7 +247,8 @@ func commands(got *string) *Tool {
 			{Name: "create", Usage: "create TOPIC", Synopsis: []string{"[OPTION]... TOPIC"}, MinArgs: 1, MaxArgs: 1, Run: run("create"), Flags: []ucli.Flag{
 				&ucli.GenericFlag{Name: "partitions", Value: Number(&partitions, 1, 10), Usage: "how many"}}},
 			{Name: "delete", Usage: "delete TOPIC", MinArgs: 1, MaxArgs: -1, Run: run("delete"), Flags: []ucli.Flag{
-				&ucli.BoolFlag{Name: "execute", Destination: &execute, Usage: "do it"}}},
+				&ucli.BoolFlag{Name: "execute", Destination: &execute, Usage: "do it"}},
+				Exits: append([]Exit{{Code: 3, Meaning: "it was not there"}}, Exits(ExitOK)...)},
 		},
 	}
 }
@@ -285,7 +286,7 @@ func TestCommands(t *testing.T) {
 		t.Errorf("help of a command:\n%s", help)
 	}
 	help = execute(commands(&saw), nil, "--help").stdout
-	if !strings.Contains(help, "Commands:\n  create ") || strings.Contains(help, "--partitions") {
+	if !strings.Contains(help, "Commands:\n  create ") || strings.Contains(help, "--partitions") || !strings.HasSuffix(help, "\n\nExit status of delete:\n  3    it was not there\n") {
 		t.Errorf("help of the tool:\n%s", help)
 	}
 }
