@@ -55,6 +55,7 @@ func openProgress(ctx context.Context, name, topic string, files []string, delim
 	if _, err := readResume(name); err != nil { // no lock is left beside a file of somebody else
 		return nil, err
 	}
+	began := time.Now().UnixNano()
 	p := &progress{name: name, whole: delimiter == nil}
 	if !rehearsal {
 		lock, err := vfs.OS.Lock(name + ".lock")
@@ -70,6 +71,7 @@ func openProgress(ctx context.Context, name, topic string, files []string, delim
 	if err == nil {
 		err = p.begin(ctx, r, topic, files, delimiter)
 	}
+	p.file.Began = began
 	if err == nil && !rehearsal {
 		err = p.save()
 	}

@@ -15,8 +15,9 @@ import (
 // resume is what the file of --progress holds, as a JSON object: how far each file of the input is acknowledged.
 type resume struct {
 	Topic     string  `json:"topic"`
-	Delimiter string  `json:"delimiter"` // with escapes; empty when each file is one message
-	Inputs    []place `json:"inputs"`    // in the order of the operands
+	Delimiter string  `json:"delimiter"`       // with escapes; empty when each file is one message
+	Inputs    []place `json:"inputs"`          // in the order of the operands
+	Began     int64   `json:"began,omitempty"` // when the run that wrote it began, Unix nanoseconds; 0: not known
 }
 
 // place is how far one file of the input has come: up to its longest prefix of messages that are all acknowledged, or

@@ -11,7 +11,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"syscall"
 
 	"logkit/lib/cli"
@@ -40,7 +39,11 @@ func (r *resume) match(ctx context.Context, name string, files []string, delimit
 			if taken[j] || !known[j].same(&is) {
 				continue
 			}
-			if err := known[j].check(ctx, &is, delimiter); ctx.Err() != nil {
+			err := known[j].check(ctx, &is, delimiter)
+			if err == nil {
+				err = known[j].checkCopies(ctx, is.Name, files, r.Began)
+			}
+			if ctx.Err() != nil {
 				return nil, context.Cause(ctx)
 			} else if err != nil {
 				if known[j].done() && j < len(known)-1 {
@@ -205,56 +208,4 @@ func (p *place) renamed() string {
 		}
 	}
 	return ""
-}
-
-// wayOut hints at what to do about a file in which the bytes that were sent are no more: what came behind them, and was
-// not sent, may be in a copy, and only the resume file knows where it begins there.
-func (p *place) wayOut(ctx context.Context, err error, name, topic string) error {
-	rest := func(file string) string {
-		return fmt.Sprintf("tail -c +%d %s | logcat %s", p.Position+1, file, topic)
-	}
-	if found := p.copied(ctx); found != "" {
-		return cli.WithHint(err, fmt.Sprintf("%s begins with what was sent: send the rest of it by %s, and then remove %s", found, rest(shellWord(found)), name))
-	}
-	return cli.WithHint(err, fmt.Sprintf("if there is a copy of what was in it, send the rest of that by %s; then, to send all that is there now, remove %s",
-		rest("COPY"), name))
-}
-
-// copiesRead bounds how many files are read in search of a copy.
-const copiesRead = 8
-
-// copied looks for a file beside the name, called alike, that begins with what was sent: as copytruncate of logrotate(8)
-// leaves one. It returns the longest.
-func (p *place) copied(ctx context.Context) string {
-	if p.stream() || !p.Bytes {
-		return ""
-	}
-	dir, base := filepath.Dir(p.Name), filepath.Base(p.Name)
-	entries, _ := os.ReadDir(dir) // only for a hint: an error is no news
-	found, size, read := "", int64(-1), 0
-	for _, e := range entries {
-		info, err := e.Info()
-		if err != nil || !info.Mode().IsRegular() || e.Name() == base || !strings.HasPrefix(e.Name(), base) || info.Size() < p.Position+p.Unfinished || info.Size() <= size {
-			continue
-		}
-		if read++; read > copiesRead {
-			break
-		}
-		path := filepath.Join(dir, e.Name())
-		if f, err := os.Open(path); err == nil {
-			if is, err := p.holds(ctx, f); is && err == nil {
-				found, size = path, info.Size()
-			}
-			f.Close()
-		}
-	}
-	return found
-}
-
-// shellWord quotes a name for the shell, if it needs that.
-func shellWord(name string) string {
-	if strings.Trim(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./,:@%+-") == "" && !strings.HasPrefix(name, "-") {
-		return name
-	}
-	return "'" + strings.ReplaceAll(name, "'", `'\''`) + "'"
 }
