@@ -93,7 +93,7 @@ func parseResume(text []byte) (*resume, error) {
 	if len(text) == 0 {
 		return nil, fmt.Errorf("%w: empty", errForeign)
 	}
-	if json.Unmarshal(text, &has) != nil {
+	if json.Unmarshal(text, &has) != nil || len(has) > 0 && has["inputs"] == nil {
 		return nil, errForeign
 	}
 	r := &resume{}

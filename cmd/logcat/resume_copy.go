@@ -17,9 +17,17 @@ import (
 
 // wayOut hints at what to do about a file in which the bytes that were sent are no more: what came behind them, and was
 // not sent, may be in a copy, and only the resume file knows where it begins there.
-func (p *place) wayOut(ctx context.Context, err error, name, topic string) error {
+func (p *place) wayOut(ctx context.Context, err error, name string, r *resume) error {
+	to := r.Topic
+	switch r.Delimiter {
+	case "": // a file that is one message has no rest
+		return beginAnew(err, name)
+	case `\n`:
+	default:
+		to = "-d " + shellWord(r.Delimiter) + " " + to
+	}
 	rest := func(file string) string {
-		return fmt.Sprintf("tail -c +%d %s | logcat %s", p.Position+1, file, topic)
+		return fmt.Sprintf("tail -c +%d %s | logcat %s", p.Position+1, file, to)
 	}
 	if found := p.copied(ctx); found != "" {
 		return cli.WithHint(err, fmt.Sprintf("%s begins with what was sent: send the rest of it by %s, and then remove %s", found, rest(shellWord(found)), name))

@@ -51,7 +51,7 @@ func (r *resume) match(ctx context.Context, name string, files []string, delimit
 				}
 				err = fmt.Errorf("%s: %w", file, err)
 				if change := new(changed); errors.As(err, change) {
-					return nil, known[j].wayOut(ctx, err, name, r.Topic)
+					return nil, known[j].wayOut(ctx, err, name, r)
 				}
 				return nil, beginAnew(err, name)
 			}
@@ -63,7 +63,7 @@ func (r *resume) match(ctx context.Context, name string, files []string, delimit
 	}
 	for j := range known {
 		if !taken[j] && known[j].begun() && !(known[j].done() && j < len(known)-1) {
-			return nil, known[j].gone(ctx, name, files, r.Topic)
+			return nil, known[j].gone(ctx, name, files, r)
 		}
 	}
 	return places, nil
@@ -169,7 +169,7 @@ func (p *place) endsAlike(f io.ReaderAt, delimiter []byte) (bool, error) {
 }
 
 // gone words that a file which may not have been sent to its end is none of those that are there.
-func (p *place) gone(ctx context.Context, name string, files []string, topic string) error {
+func (p *place) gone(ctx context.Context, name string, files []string, r *resume) error {
 	var err error
 	sent := fmt.Sprintf("%d of %s", p.Position+p.Unfinished, cli.Counted(p.Size, "byte"))
 	_, missing := os.Stat(p.Name)
@@ -190,7 +190,7 @@ func (p *place) gone(ctx context.Context, name string, files []string, topic str
 	case now != "":
 		return cli.WithHint(err, fmt.Sprintf("name %s as well, and nothing is left out; or, to send all of the others, remove %s", now, name))
 	}
-	return p.wayOut(ctx, err, name, topic)
+	return p.wayOut(ctx, err, name, r)
 }
 
 // renamed looks for the file beside its name.

@@ -11,8 +11,9 @@ import (
 
 func TestParseResumeRefuses(t *testing.T) {
 	for _, text := range []string{
-		``, `{`, `[]`, `{} {}`, `{"other":1}`, `{"topic":1}`, `{"inputs":[{"position":-1}]}`, `{"inputs":[{"position":1,"last":2}]}`,
+		``, `{`, `[]`, `{} {}`, `{"other":1}`, `{"topic":"t"}`, `null {}`, `{"topic":1}`, `{"inputs":[{"position":-1}]}`, `{"inputs":[{"position":1,"last":2}]}`,
 		`{"inputs":[{"position":9223372036854775807,"unfinished":1}]}`, `{"inputs":[{"crc32c":4294967296}]}`, `{"inputs":[{"size":1.5}]}`,
+		`{"inputs":[{"position":9,"sums":[{"position":0}]}]}`, `{"inputs":[{"position":9,"sums":[{"position":10}]}]}`, `{"inputs":[{"position":9,"sums":[{"position":5},{"position":5}]}]}`,
 	} {
 		if r, err := parseResume([]byte(text)); err == nil {
 			t.Errorf("%s: accepted as %+v", text, r)
@@ -23,7 +24,7 @@ func TestParseResumeRefuses(t *testing.T) {
 // FuzzResume: no panic; what is accepted is written as something that reads as the same.
 func FuzzResume(f *testing.F) {
 	for _, seed := range []string{
-		``, `{}`, `{"topic":"t","delimiter":"\\n","inputs":null}`,
+		``, `{}`, `{"inputs":[{"position":9,"bytes":true,"sums":[{"position":4,"crc32c":1},{"position":9,"crc32c":2}]}],"began":1}`, `{"topic":"t","delimiter":"\\n","inputs":null}`,
 		`{"topic":"t","delimiter":"\\n","inputs":[{"name":"a","device":1,"inode":2,"size":3,"position":2,"messages":1,"unfinished":1,"last":1,"crc32c":7}]}`,
 		`{"inputs":[{"position":-1}]}`, `{"inputs":[{"name":"\ud800"}]}`,
 	} {
@@ -94,7 +95,7 @@ func TestMatch(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			r := &resume{}
+			r := &resume{Topic: "t", Delimiter: `\n`}
 			for _, s := range row.sent {
 				p, err := identify(s.name)
 				if err != nil {

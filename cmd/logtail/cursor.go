@@ -46,7 +46,7 @@ func openCursor(name string) (*cursor, error) {
 	}
 	if len(text) == 0 {
 		err = errors.New("empty")
-	} else if json.Unmarshal(text, &c.next) != nil {
+	} else if json.Unmarshal(text, &c.next) != nil || !c.possible() {
 		err = errors.New(`allowed is {"TOPIC":{"PARTITION":ID}}`)
 	}
 	if err != nil { // it may be dear to somebody: nobody is told to remove it
@@ -57,6 +57,18 @@ func openCursor(name string) (*cursor, error) {
 		c.next = map[string]map[string]int64{}
 	}
 	return c, nil
+}
+
+// possible reports whether the names are those of partitions, and the numbers are ids.
+func (c *cursor) possible() bool {
+	for _, of := range c.next {
+		for partition, next := range of {
+			if n, err := strconv.ParseInt(partition, 10, 32); err != nil || n < 0 || next < 0 {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // position is the id to go on from in a partition, if the file knows it.

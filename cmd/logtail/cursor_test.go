@@ -43,7 +43,7 @@ func TestCursor(t *testing.T) {
 }
 
 func TestCursorOfAnotherKindIsRefused(t *testing.T) {
-	for _, text := range []string{"", "5", `{"t":5}`, `{"t":{"0":"x"}}`, "{"} {
+	for _, text := range []string{"", "5", `{"t":5}`, `{"t":{"0":"x"}}`, `{"t":{"a":1}}`, `{"t":{"-1":1}}`, `{"t":{"0":-1}}`, "{"} {
 		name := filepath.Join(t.TempDir(), "cursor")
 		if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
 			t.Fatal(err)
