@@ -61,14 +61,14 @@ end
 complete -c logcat -f
 complete -c logcat -n '__logcat_at \'\' 0' -a '(__logcat_topics)'
 complete -c logcat -n '__logcat_at \'\' 1 +' -F
-complete -c logcat -l broker -s b -x -d 'a broker to ask first, HOST:PORT; repeatable, commas between several'
+complete -c logcat -l broker -s b -x -d 'a broker to ask first; repeatable, commas between several'
 complete -c logcat -l zookeeper -x -d 'taken, and without effect: this tool asks brokers only'
 complete -c logcat -l timeout -x -d 'how long to wait for a broker'
 complete -c logcat -l partition -s p -x -d 'send to partition N'
-complete -c logcat -l delimiter -s d -x -d 'what ends a message: STR, with escapes such as \\n \\t \\0 \\x1e'
+complete -c logcat -l delimiter -s d -x -d 'what ends a message, with escapes such as \\n \\t \\0 \\x1e'
 complete -c logcat -l null -s 0 -d 'a NUL ends a message'
 complete -c logcat -l key-delimiter -s K -x -d 'what is before the first STR of a line is its key'
-complete -c logcat -l key -s k -x -d 'the key of every message: STR'
+complete -c logcat -l key -s k -x -d 'the key of every message'
 complete -c logcat -l header -s H -x -d 'add the header NAME=VALUE to every message; repeatable'
 complete -c logcat -l tombstones -d 'an empty value beside a key is null'
 complete -c logcat -l crlf -d 'strip one carriage return before the delimiter'

@@ -31,12 +31,12 @@ end
 
 complete -c logd -f
 complete -c logd -l data-dir -x -a '(__fish_complete_directories)' -d 'DIR that holds the logs; it is made, and locked'
-complete -c logd -l listen -x -d 'address to accept clients on, HOST:PORT; port 0 picks one'
-complete -c logd -l advertise -x -d 'address that clients are told, HOST:PORT'
-complete -c logd -l id -x -d 'broker id, N'
+complete -c logd -l listen -x -d 'address to accept clients on; port 0 picks one'
+complete -c logd -l advertise -x -d 'address that clients are told'
+complete -c logd -l id -x -d 'broker id'
 complete -c logd -l addr-file -r -F -d 'FILE to write the addresses to once clients are served'
-complete -c logd -l zookeeper -x -d 'ZooKeeper that coordinates the cluster, HOST:PORT[,HOST:PORT]...[/CHROOT]'
-complete -c logd -l zookeeper-listen -x -d 'address of the embedded ZooKeeper, HOST:PORT; port 0 picks one'
+complete -c logd -l zookeeper -x -d 'ZooKeeper that coordinates the cluster'
+complete -c logd -l zookeeper-listen -x -d 'address of the embedded ZooKeeper; port 0 picks one'
 complete -c logd -l zookeeper-session -x -d 'after which silence ZooKeeper takes this broker for gone'
 complete -c logd -l adopt -d 'make topics of partitions that ZooKeeper does not know, and move the data directory into its cluster'
 complete -c logd -l partitions -x -d 'partitions of a topic created on first use'

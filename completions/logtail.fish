@@ -65,8 +65,8 @@ end
 
 complete -c logtail -f
 complete -c logtail -n '__logtail_at \'\' 0 +' -a '(__logtail_topics)'
-complete -c logtail -l broker -s b -x -d 'a broker to ask first, HOST:PORT; repeatable, commas between several'
-complete -c logtail -l zookeeper -x -d 'the ZooKeeper ensemble, HOST:PORT,...[/CHROOT]'
+complete -c logtail -l broker -s b -x -d 'a broker to ask first; repeatable, commas between several'
+complete -c logtail -l zookeeper -x -d 'the ZooKeeper ensemble'
 complete -c logtail -l timeout -x -d 'how long to wait for a broker'
 complete -c logtail -l lines -s n -x -d 'the last N messages; +N: from the N-th retained one on'
 complete -c logtail -l offset -s o -x -a 'earliest latest' -d 'start at OFFSET instead, in each partition'

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"math"
 	"net"
@@ -44,6 +45,32 @@ func (o *options) probe() error {
 		return o.explainListen(err)
 	}
 	return listener.Close()
+}
+
+// probeBoth finds out whether a port is taken before a data directory is made: that of a logd that can not start would only
+// be in the way.
+func (o *options) probeBoth() error {
+	if err := o.probe(); err != nil || o.isEnsemble() {
+		return err
+	}
+	listener, err := net.Listen("tcp", string(o.zookeeperListen))
+	if err != nil {
+		return o.explainZooKeeperListen(err)
+	}
+	return listener.Close()
+}
+
+// withoutCall is what is wrong with an address, without the names of system calls and the address once more.
+func withoutCall(err error) error {
+	var op *net.OpError
+	if errors.As(err, &op) {
+		err = op.Err
+	}
+	var call *os.SyscallError
+	if errors.As(err, &call) {
+		err = call.Err
+	}
+	return err
 }
 
 // addrText tells where clients are served, and which ZooKeeper coordinates.

@@ -48,6 +48,12 @@ func run(ctx context.Context, env *cli.Env, o *options) (err error) {
 
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
+	if _, err := os.Stat(o.dataDir); errors.Is(err, fs.ErrNotExist) {
+		if err := o.probeBoth(); err != nil {
+			return err
+		}
+	}
+	started := false
 	opened := manager.during("opening " + o.dataDir)
 	dir, err := logdir.Open(o.fs, o.dataDir, o.dirOptions(logger, fail))
 	opened()
@@ -60,7 +66,9 @@ func run(ctx context.Context, env *cli.Env, o *options) (err error) {
 			err = errors.Join(err, closeErr)
 			return
 		}
-		logger.Info("stopped", "data_dir", dir.Path())
+		if started || err == nil { // else it is the error that is to be said
+			logger.Info("stopped", "data_dir", dir.Path())
+		}
 	}()
 	zookeeper, err := o.openZooKeeper(dir, logger)
 	if err != nil {
@@ -92,6 +100,7 @@ func run(ctx context.Context, env *cli.Env, o *options) (err error) {
 	}
 	d := &instance{options: o, env: env, broker: b, member: member, zookeeper: zookeeper, manager: manager}
 	return d.serve(ctx, func() {
+		started = true
 		logger.Info("started", "address", listener.Addr().String(), "advertised", b.Advertised(), "id", member.ID(),
 			"cluster", member.ClusterID(), "zookeeper", zookeeper.connect, "data_dir", dir.Path(), "topics", len(dir.Topics()),
 			"flush", o.flushPolicy(), "after", time.Since(began).Round(time.Millisecond))
@@ -258,11 +267,7 @@ func (o *options) explainOpen(err error) error {
 }
 
 func (o *options) explainListen(err error) error {
-	var op *net.OpError
-	if errors.As(err, &op) {
-		err = op.Err
-	}
-	err = fmt.Errorf("option --listen %s: %w", o.listen, err)
+	err = fmt.Errorf("option --listen %s: %w", o.listen, withoutCall(err))
 	if errors.Is(err, syscall.EADDRINUSE) {
 		return cli.WithHint(err, "another program has the port; --listen HOST:0 picks a free one")
 	}

@@ -103,6 +103,11 @@ func (c *coordination) watch(ctx context.Context, fail context.CancelCauseFunc) 
 	}
 }
 
+func (o *options) explainZooKeeperListen(err error) error {
+	err = fmt.Errorf("option --zookeeper-listen %s: %w", o.zookeeperListen, withoutCall(err))
+	return cli.WithHint(err, "another program has the port; --zookeeper-listen HOST:0 picks a free one, --zookeeper LIST uses a zookeeper that runs")
+}
+
 // explainZooKeeper makes an error of the embedded ZooKeeper one of the flags, or says what to do.
 func (o *options) explainZooKeeper(dir *logdir.Dir, err error) error {
 	var (
@@ -111,8 +116,7 @@ func (o *options) explainZooKeeper(dir *logdir.Dir, err error) error {
 	)
 	switch {
 	case errors.As(err, &op):
-		err = fmt.Errorf("option --zookeeper-listen %s: %w", o.zookeeperListen, op.Err)
-		return cli.WithHint(err, "another program has the port; --zookeeper-listen HOST:0 picks a free one, --zookeeper LIST uses a zookeeper that runs")
+		return o.explainZooKeeperListen(err)
 	case errors.Is(err, zkserver.ErrDamaged):
 		err = fmt.Errorf("%s: %w", dir.ZooKeeperDir(), err)
 		return cli.WithHint(err, "logs do not depend on it: move that directory away and start with --adopt; offsets of groups are lost with it")

@@ -49,6 +49,22 @@ func TestVersion(t *testing.T) {
 	}
 }
 
+// A placeholder that is no part of the sentence stands beside the name of the option alone.
+func TestPlaceholderApart(t *testing.T) {
+	for usage, want := range map[string]string{
+		"where to, `HOST:PORT`; repeatable": "where to; repeatable",
+		"a range: `A[..B]`":                 "a range",
+		"`FILE` to write to":                "FILE to write to",
+		"wait for `ACKS`, or nothing":       "wait for ACKS, or nothing",
+	} {
+		var value string
+		o := newOption(&ucli.StringFlag{Name: "x", Destination: &value, Usage: usage}, "")
+		if o.usage != want || !strings.Contains(usage, "`"+o.placeholder+"`") {
+			t.Errorf("%q: %q, %q", usage, o.placeholder, o.usage)
+		}
+	}
+}
+
 func TestDescribe(t *testing.T) {
 	saw := ""
 	docs := commands(&saw).Describe()

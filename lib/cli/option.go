@@ -137,7 +137,8 @@ func zeroOut(s string) string {
 	return s
 }
 
-// describe sets names and texts. A word in backquotes in the usage is the placeholder, as urfave has it.
+// describe sets names and texts. A word in backquotes in the usage is the placeholder, as urfave has it. Behind a comma or a
+// colon it is no part of the sentence, and is left out of it: it stands beside the name already.
 func (o *option) describe(name string, aliases []string, usage, placeholder string) {
 	o.names = append([]string{name}, aliases...)
 	if i := slices.IndexFunc(o.names, func(n string) bool { return len(n) > 1 }); i > 0 {
@@ -147,7 +148,11 @@ func (o *option) describe(name string, aliases []string, usage, placeholder stri
 	o.placeholder = placeholder
 	if before, rest, ok := strings.Cut(usage, "`"); ok {
 		if word, after, ok := strings.Cut(rest, "`"); ok {
-			o.usage = before + word + after
+			if apart := strings.TrimSuffix(strings.TrimSuffix(before, ", "), ": "); apart != before {
+				o.usage = apart + after
+			} else {
+				o.usage = before + word + after
+			}
 			if placeholder != "" {
 				o.placeholder = word
 			}

@@ -168,9 +168,8 @@ func TestHelp(t *testing.T) {
 show what was understood
 
 Options:
-  -b, --broker HOST:PORT  a broker to ask first, HOST:PORT; repeatable, commas
-                          between several (default 127.0.0.1:9092)
-                          [LOGKIT_BROKERS]
+  -b, --broker HOST:PORT  a broker to ask first; repeatable, commas between
+                          several (default 127.0.0.1:9092) [LOGKIT_BROKERS]
   -v, --verbose           say more on stderr
   -f, --follow            go on
   -n, --lines N           the last N messages (default 10)
