@@ -16,6 +16,8 @@ import (
 
 // A pipe that nobody writes to holds up neither the opening nor the reading when a run is to end.
 func TestInputEnds(t *testing.T) {
+	var keep *os.File
+	t.Cleanup(func() { keep.Close() }) // when the pipe is removed: who opens it later does not wait
 	name := filepath.Join(t.TempDir(), "pipe")
 	if err := unix.Mkfifo(name, 0o600); err != nil {
 		t.Fatal(err)
@@ -31,11 +33,10 @@ func TestInputEnds(t *testing.T) {
 	if err := <-opened; !errors.Is(err, ended) {
 		t.Errorf("opened: %v", err)
 	}
-	keep, err := os.OpenFile(name, os.O_RDWR, 0) // opens the other end for whoever waits still
-	if err != nil {
+	var err error
+	if keep, err = os.OpenFile(name, os.O_RDWR, 0); err != nil { // opens the other end for whoever waits still
 		t.Fatal(err)
 	}
-	defer keep.Close()
 	ctx, cancel = context.WithCancelCause(t.Context())
 	f, err := cli.OpenInput(ctx, name)
 	if err != nil {
