@@ -53,7 +53,7 @@ lint: ## formatting, vet, staticcheck, shell scripts, manual pages
 	$(GO) tool -modfile=testdata/lint/go.mod staticcheck ./...
 	cd testdata/interop && $(GO) tool -modfile=../lint/go.mod staticcheck .
 	shellcheck testdata/demo testdata/systemd testdata/debian/install .ci/run
-	mandoc -T lint -W warning man/*.[1-8]
+	command -v mandoc && ! mandoc -T lint man/*.[1-8] | grep -v 'referenced manual not found'
 
 check: packages lint test ## what must be green before a change goes in
 
