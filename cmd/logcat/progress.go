@@ -2,10 +2,8 @@ package main
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"io"
 	"sync"
 	"time"
@@ -123,7 +121,7 @@ func (p *progress) settled(bool) { // a refused message was reported, and would 
 		at.Unfinished, at.UnfinishedCRC = m.size, m.mark.crc
 	} else {
 		at.Position, at.Messages, at.Unfinished, at.UnfinishedCRC = m.mark.end, at.Messages+1, 0, 0
-		at.Bytes, at.CRC, at.Last = true, m.mark.crc, 0
+		at.CRC = m.mark.crc
 		if !at.stream() {
 			at.Sums = addSum(at.Sums, sum{at.Position, at.CRC}, sumStep)
 		}
@@ -186,7 +184,6 @@ type skipper struct {
 	from     place    // where the stream is to go on
 	sum      *running // of the stream, which watches where what was sent ends
 	passed   int64    // messages
-	crc      uint32   // of the messages so far, for a place without Bytes
 	compared bool     // what was sent behind the last whole message, too
 }
 
@@ -194,17 +191,12 @@ type skipper struct {
 func (s *skipper) next(m *message) (sent bool, err error) {
 	if s.passed < s.from.Messages {
 		s.passed++
-		crc := m.mark.crc
-		if !s.from.Bytes {
-			s.crc = addMessage(s.crc, m)
-			crc = s.crc
-		}
-		if s.passed == s.from.Messages && (m.mark.end != s.from.Position || crc != s.from.CRC) {
+		if s.passed == s.from.Messages && (m.mark.end != s.from.Position || m.mark.crc != s.from.CRC) {
 			return true, s.differs(fmt.Errorf("it does not begin with what was sent, %s", cli.Counted(s.passed, "message")))
 		}
 		return true, nil
 	}
-	if s.unfinished() && !s.compared {
+	if s.from.Unfinished > 0 && !s.compared {
 		s.compared = true
 		if m.mark.end < s.sum.watch || s.sum.saw != s.from.UnfinishedCRC {
 			return true, s.differs(fmt.Errorf("it does not go on behind %s with what was sent, %s",
@@ -214,15 +206,12 @@ func (s *skipper) next(m *message) (sent bool, err error) {
 	return sentUnfinished(m, &s.from), nil
 }
 
-// unfinished reports whether the stream ended without a delimiter, with what can be compared.
-func (s *skipper) unfinished() bool { return s.from.Bytes && s.from.Unfinished > 0 }
-
 // end is called when the stream has ended.
 func (s *skipper) end() error {
 	if s.passed < s.from.Messages {
 		return s.differs(fmt.Errorf("it ends after %s, and %d were sent", cli.Counted(s.passed, "message"), s.from.Messages))
 	}
-	if s.unfinished() && !s.compared {
+	if s.from.Unfinished > 0 && !s.compared {
 		return s.differs(fmt.Errorf("it ends after %s, and %s more were sent", cli.Counted(s.passed, "message"), cli.Counted(s.from.Unfinished, "byte")))
 	}
 	return nil
@@ -235,13 +224,4 @@ func (s *skipper) differs(err error) error {
 // sentUnfinished reports whether a message is the last one of its file, without a delimiter, as it was sent before.
 func sentUnfinished(m *message, from *place) bool {
 	return m.last && from.Unfinished > 0 && m.size == from.Unfinished && m.mark.end == from.Position+from.Unfinished
-}
-
-// addMessage returns the CRC of some messages and one more, of which a long one counts with its length, as a place without
-// Bytes has it.
-func addMessage(crc uint32, m *message) uint32 {
-	if m.bytes == nil {
-		return crc32.Update(crc, castagnoli, binary.BigEndian.AppendUint64(nil, uint64(m.size)))
-	}
-	return crc32.Update(crc, castagnoli, m.bytes)
 }

@@ -32,12 +32,8 @@ type place struct {
 	Messages   int64  `json:"messages"`             // of the prefix
 	Unfinished int64  `json:"unfinished,omitempty"` // bytes behind Position that were sent too: a last message without a delimiter
 
-	// Bytes: the CRC is that of all bytes of the prefix. Without it the file comes from a logcat that knew less: the CRC is
-	// that of the last message in a regular file, and of all messages without their delimiters in a stream.
-	Bytes         bool   `json:"bytes,omitempty"`
-	CRC           uint32 `json:"crc32c"`
-	UnfinishedCRC uint32 `json:"unfinished_crc32c,omitempty"` // with Bytes: of the prefix and of what is unfinished behind it
-	Last          int64  `json:"last,omitempty"`              // without Bytes: bytes of the last message of the prefix
+	CRC           uint32 `json:"crc32c"`                      // of all bytes of the prefix
+	UnfinishedCRC uint32 `json:"unfinished_crc32c,omitempty"` // of the prefix and of what is unfinished behind it
 	Sums          []sum  `json:"sums,omitempty"`              // of a regular file, on the way to Position: see addSum
 
 	missing bool // it was not there when this run began
@@ -115,7 +111,7 @@ func parseResume(text []byte) (*resume, error) {
 
 // possible reports whether the numbers fit together.
 func (p *place) possible() bool {
-	if p.Size < 0 || p.Position < 0 || p.Messages < 0 || p.Unfinished < 0 || p.Last < 0 || p.Last > p.Position || p.Position+p.Unfinished < p.Position {
+	if p.Size < 0 || p.Position < 0 || p.Messages < 0 || p.Unfinished < 0 || p.Position+p.Unfinished < p.Position {
 		return false
 	}
 	last := int64(0)

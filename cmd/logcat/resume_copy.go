@@ -59,7 +59,7 @@ const copiesRead = 8
 // copied looks for a file beside the name, called alike, that begins with what was sent: as copytruncate of logrotate(8)
 // leaves one. It returns the longest.
 func (p *place) copied(ctx context.Context) string {
-	if p.stream() || !p.Bytes {
+	if p.stream() {
 		return ""
 	}
 	found, size, read := "", int64(-1), 0

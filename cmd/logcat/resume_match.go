@@ -1,12 +1,9 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"hash/crc32"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -81,7 +78,7 @@ func (p *place) same(is *place) bool {
 
 // identify returns the beginning of a file.
 func identify(name string) (place, error) {
-	p := place{Name: name, Bytes: true}
+	p := place{Name: name}
 	if name == standardInput {
 		return p, nil
 	}
@@ -117,7 +114,7 @@ type changed string
 
 func (c changed) Error() string { return string(c) }
 
-// check compares a place with the same file as it is there, and completes it where it comes from a logcat that knew less.
+// check compares a place with the same file as it is there.
 func (p *place) check(ctx context.Context, is *place, delimiter []byte) error {
 	sent := p.Position + p.Unfinished
 	switch {
@@ -128,7 +125,6 @@ func (p *place) check(ctx context.Context, is *place, delimiter []byte) error {
 	case delimiter == nil && p.Messages > 0 && is.Size != p.Position:
 		return fmt.Errorf("it was sent as one message of %s, and has %d", cli.Counted(p.Position, "byte"), is.Size)
 	case !p.begun():
-		p.Bytes = true
 		return nil
 	}
 	f, err := os.Open(is.Name)
@@ -136,36 +132,14 @@ func (p *place) check(ctx context.Context, is *place, delimiter []byte) error {
 		return plain(err)
 	}
 	defer f.Close()
-	holds, known := false, p.Bytes
-	if known {
-		holds, err = p.holds(ctx, f)
-	} else {
-		holds, err = p.endsAlike(f, delimiter)
-	}
+	holds, err := p.holds(ctx, f)
 	if err != nil {
 		return plain(err)
 	}
 	if !holds {
 		return changed(fmt.Sprintf("it was written anew: it does not begin with the %s that were sent", cli.Counted(sent, "byte")))
 	}
-	if !known {
-		return p.addSums(ctx, f)
-	}
 	return nil
-}
-
-// endsAlike reports whether the last message of the prefix is in the file: all that is known without Bytes.
-func (p *place) endsAlike(f io.ReaderAt, delimiter []byte) (bool, error) {
-	if p.Messages == 0 {
-		return true, nil
-	}
-	last := io.NewSectionReader(f, p.Position-p.Last-int64(len(delimiter)), p.Last+int64(len(delimiter)))
-	sum := crc32.New(castagnoli)
-	if _, err := io.CopyN(sum, last, p.Last); err != nil {
-		return false, err
-	}
-	end, err := io.ReadAll(last)
-	return sum.Sum32() == p.CRC && bytes.Equal(end, delimiter), err
 }
 
 // gone words that a file which may not have been sent to its end is none of those that are there.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"hash/crc32"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,7 +12,7 @@ import (
 
 func TestParseResumeRefuses(t *testing.T) {
 	for _, text := range []string{
-		``, `{`, `[]`, `{} {}`, `{"other":1}`, `{"topic":"t"}`, `null {}`, `{"topic":1}`, `{"inputs":[{"position":-1}]}`, `{"inputs":[{"position":1,"last":2}]}`,
+		``, `{`, `[]`, `{} {}`, `{"other":1}`, `{"topic":"t"}`, `null {}`, `{"topic":1}`, `{"inputs":[{"position":-1}]}`, `{"inputs":[{"position":1,"size":-2}]}`,
 		`{"inputs":[{"position":9223372036854775807,"unfinished":1}]}`, `{"inputs":[{"crc32c":4294967296}]}`, `{"inputs":[{"size":1.5}]}`,
 		`{"inputs":[{"position":9,"sums":[{"position":0}]}]}`, `{"inputs":[{"position":9,"sums":[{"position":10}]}]}`, `{"inputs":[{"position":9,"sums":[{"position":5},{"position":5}]}]}`,
 	} {
@@ -24,8 +25,8 @@ func TestParseResumeRefuses(t *testing.T) {
 // FuzzResume: no panic; what is accepted is written as something that reads as the same.
 func FuzzResume(f *testing.F) {
 	for _, seed := range []string{
-		``, `{}`, `{"inputs":[{"position":9,"bytes":true,"sums":[{"position":4,"crc32c":1},{"position":9,"crc32c":2}]}],"began":1}`, `{"topic":"t","delimiter":"\\n","inputs":null}`,
-		`{"topic":"t","delimiter":"\\n","inputs":[{"name":"a","device":1,"inode":2,"size":3,"position":2,"messages":1,"unfinished":1,"last":1,"crc32c":7}]}`,
+		``, `{}`, `{"inputs":[{"position":9,"sums":[{"position":4,"crc32c":1},{"position":9,"crc32c":2}]}],"began":1}`, `{"topic":"t","delimiter":"\\n","inputs":null}`,
+		`{"topic":"t","delimiter":"\\n","inputs":[{"name":"a","device":1,"inode":2,"size":3,"position":2,"messages":1,"unfinished":1,"crc32c":7}]}`,
 		`{"inputs":[{"position":-1}]}`, `{"inputs":[{"name":"\ud800"}]}`,
 	} {
 		f.Add([]byte(seed))
@@ -53,9 +54,8 @@ func FuzzResume(f *testing.F) {
 // resume file with what was sent of it.
 func TestMatch(t *testing.T) {
 	type sent struct {
-		name                 string // of the file that is there, or of one that is not
-		position, unfinished int64
-		last                 string // the last message sent
+		name              string // of the file that is there, or of one that is not
+		whole, unfinished string // what was sent of it: messages with their delimiters, and what was behind them
 	}
 	for _, row := range []struct {
 		name  string
@@ -66,27 +66,27 @@ func TestMatch(t *testing.T) {
 		err   string
 	}{
 		{"nothing known", nil, map[string]string{"a": "1\n"}, []string{"a"}, []int64{0}, ""},
-		{"nothing new", []sent{{"a", 4, 0, "2"}}, map[string]string{"a": "1\n2\n"}, []string{"a"}, []int64{4}, ""},
-		{"grown", []sent{{"a", 2, 0, "1"}}, map[string]string{"a": "1\n2\n"}, []string{"a"}, []int64{2}, ""},
-		{"a file more", []sent{{"a", 2, 0, "1"}}, map[string]string{"a": "1\n", "b": "2\n"}, []string{"b", "a"}, []int64{0, 2}, ""},
-		{"another order", []sent{{"a", 2, 0, "1"}, {"b", 4, 0, "x"}}, map[string]string{"a": "1\n", "b": "2\nx\n"}, []string{"b", "a"}, []int64{4, 2}, ""},
+		{"nothing new", []sent{{"a", "1\n2\n", ""}}, map[string]string{"a": "1\n2\n"}, []string{"a"}, []int64{4}, ""},
+		{"grown", []sent{{"a", "1\n", ""}}, map[string]string{"a": "1\n2\n"}, []string{"a"}, []int64{2}, ""},
+		{"a file more", []sent{{"a", "1\n", ""}}, map[string]string{"a": "1\n", "b": "2\n"}, []string{"b", "a"}, []int64{0, 2}, ""},
+		{"another order", []sent{{"a", "1\n", ""}, {"b", "2\nx\n", ""}}, map[string]string{"a": "1\n", "b": "2\nx\n"}, []string{"b", "a"}, []int64{4, 2}, ""},
 		{"not there yet", nil, map[string]string{}, []string{"a"}, []int64{0}, ""},
-		{"one less, that was done", []sent{{"a", 2, 0, "1"}, {"b", 2, 0, "2"}}, map[string]string{"a": "1\n", "b": "2\n"}, []string{"b"}, []int64{2}, ""},
-		{"one less, not done", []sent{{"a", 2, 0, "1"}, {"b", 2, 0, "2"}}, map[string]string{"a": "1\n2\n", "b": "2\n"}, []string{"b"}, nil,
+		{"one less, that was done", []sent{{"a", "1\n", ""}, {"b", "2\n", ""}}, map[string]string{"a": "1\n", "b": "2\n"}, []string{"b"}, []int64{2}, ""},
+		{"one less, not done", []sent{{"a", "1\n", ""}, {"b", "2\n", ""}}, map[string]string{"a": "1\n2\n", "b": "2\n"}, []string{"b"}, nil,
 			"2 of 4 bytes of a were sent, which is not given now"},
-		{"the last one less", []sent{{"a", 2, 0, "1"}, {"b", 2, 0, "2"}}, map[string]string{"a": "1\n", "b": "2\n"}, []string{"a"}, nil,
+		{"the last one less", []sent{{"a", "1\n", ""}, {"b", "2\n", ""}}, map[string]string{"a": "1\n", "b": "2\n"}, []string{"a"}, nil,
 			"2 of 2 bytes of b were sent, which is not given now"},
-		{"the last one less, not begun", []sent{{"a", 2, 0, "1"}, {"b", 0, 0, ""}}, map[string]string{"a": "1\n", "b": "2\n"}, []string{"a"}, []int64{2}, ""},
-		{"cut", []sent{{"a", 4, 0, "2"}}, map[string]string{"a": "1\n"}, []string{"a"}, nil, "a: it was cut to 2 bytes: the first 4 of 4 were sent"},
-		{"cut behind the prefix", []sent{{"a", 2, 1, "1"}}, map[string]string{"a": "1\n"}, []string{"a"}, nil, "a: it was cut to 2 bytes: the first 3 of 3 were sent"},
-		{"another last message", []sent{{"a", 4, 0, "3"}}, map[string]string{"a": "1\n2\n"}, []string{"a"}, nil,
+		{"the last one less, not begun", []sent{{"a", "1\n", ""}, {"b", "", ""}}, map[string]string{"a": "1\n", "b": "2\n"}, []string{"a"}, []int64{2}, ""},
+		{"cut", []sent{{"a", "1\n2\n", ""}}, map[string]string{"a": "1\n"}, []string{"a"}, nil, "a: it was cut to 2 bytes: the first 4 of 4 were sent"},
+		{"cut behind the prefix", []sent{{"a", "1\n", "h"}}, map[string]string{"a": "1\n"}, []string{"a"}, nil, "a: it was cut to 2 bytes: the first 3 of 3 were sent"},
+		{"another last message", []sent{{"a", "1\n3\n", ""}}, map[string]string{"a": "1\n2\n"}, []string{"a"}, nil,
 			"a: it was written anew: it does not begin with the 4 bytes that were sent"},
-		{"no delimiter behind it", []sent{{"a", 2, 0, "1"}}, map[string]string{"a": "12\n"}, []string{"a"}, nil,
+		{"no delimiter behind it", []sent{{"a", "1\n", ""}}, map[string]string{"a": "12\n"}, []string{"a"}, nil,
 			"a: it was written anew: it does not begin with the 2 bytes that were sent"},
-		{"an inode used again", []sent{{"a", 4, 0, "9"}, {"b", 2, 0, "2"}}, map[string]string{"a": "1\n", "b": "2\n"}, []string{"b", "a"}, []int64{2, 0}, ""},
-		{"standard input", []sent{{"-", 4, 0, "x"}}, nil, nil, []int64{4}, ""},
-		{"standard input no more", []sent{{"-", 4, 0, "x"}}, map[string]string{"a": ""}, []string{"a"}, nil, "stands at 1 message of standard input, which is not read now"},
-		{"a file no more", []sent{{"a", 4, 0, "2"}}, map[string]string{}, []string{"a"}, nil, "a: no such file or directory: 4 of 4 bytes were sent"},
+		{"an inode used again", []sent{{"a", "8\n9\n", ""}, {"b", "2\n", ""}}, map[string]string{"a": "1\n", "b": "2\n"}, []string{"b", "a"}, []int64{2, 0}, ""},
+		{"standard input", []sent{{"-", "x\ny\n", ""}}, nil, nil, []int64{4}, ""},
+		{"standard input no more", []sent{{"-", "x\ny\n", ""}}, map[string]string{"a": ""}, []string{"a"}, nil, "stands at 2 messages of standard input, which is not read now"},
+		{"a file no more", []sent{{"a", "1\n2\n", ""}}, map[string]string{}, []string{"a"}, nil, "a: no such file or directory: 4 of 4 bytes were sent"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			t.Chdir(t.TempDir())
@@ -99,13 +99,11 @@ func TestMatch(t *testing.T) {
 			for _, s := range row.sent {
 				p, err := identify(s.name)
 				if err != nil {
-					p.Inode, p.Size = 1<<40, s.position
+					p.Inode, p.Size = 1<<40, int64(len(s.whole))
 				}
-				p.Position, p.Unfinished, p.Last, p.CRC = s.position, s.unfinished, int64(len(s.last)), addMessage(0, &message{bytes: []byte(s.last)})
-				p.Bytes = false
-				if s.position > 0 {
-					p.Messages = 1
-				}
+				p.Position, p.CRC = int64(len(s.whole)), crc32.Checksum([]byte(s.whole), castagnoli)
+				p.Unfinished, p.UnfinishedCRC = int64(len(s.unfinished)), crc32.Checksum([]byte(s.whole+s.unfinished), castagnoli)
+				p.Messages = int64(strings.Count(s.whole, "\n"))
 				r.Inputs = append(r.Inputs, p)
 			}
 			for i := range r.Inputs { // done is as it was when the file was sent

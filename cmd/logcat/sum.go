@@ -73,22 +73,6 @@ func (p *place) holds(ctx context.Context, file io.ReaderAt) (bool, error) {
 	return true, nil
 }
 
-// addSums sets the sums of a place of which only the last message is known, to what is in the file.
-func (p *place) addSums(ctx context.Context, file io.ReaderAt) error {
-	r := &running{}
-	p.Sums = nil
-	if err := r.read(ctx, file, p.Position, func() { p.Sums = addSum(p.Sums, sum{r.at, r.crc}, sumStep) }); err != nil {
-		return err
-	}
-	p.Bytes, p.Last, p.CRC = true, 0, r.crc
-	err := r.read(ctx, file, p.Position+p.Unfinished, func() {})
-	p.UnfinishedCRC = 0
-	if p.Unfinished > 0 {
-		p.UnfinishedCRC = r.crc
-	}
-	return err
-}
-
 // running is the sum of what has been read of a file or a stream, from its beginning.
 type running struct {
 	at    int64

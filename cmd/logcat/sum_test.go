@@ -46,7 +46,7 @@ func TestWhatIsCompared(t *testing.T) {
 	for i := range text {
 		text[i] = byte(rnd.Uint32())
 	}
-	p := place{Bytes: true}
+	p := place{}
 	for p.Position < 4900 {
 		p.Position += 1 + rnd.Int64N(60)
 		p.CRC = crc32.Checksum(text[:p.Position], castagnoli)
@@ -122,33 +122,5 @@ func TestBornTells(t *testing.T) {
 	}
 	if now := was.renamed(); now != "" {
 		t.Errorf("found as %s", now)
-	}
-}
-
-// Where a place has only the CRC of the last message, as older resume files have, the file is compared by that, and the
-// sums are made.
-func TestOlderResumeFile(t *testing.T) {
-	t.Chdir(t.TempDir())
-	if err := os.WriteFile("log", []byte("1\n2\nhalf"), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	is, err := identify("log")
-	if err != nil {
-		t.Fatal(err)
-	}
-	old := place{Name: "log", Device: is.Device, Inode: is.Inode, Size: 6, Position: 4, Messages: 2, Unfinished: 2, Last: 1,
-		CRC: addMessage(0, &message{bytes: []byte("2")})}
-	r := &resume{Inputs: []place{old}}
-	places, err := r.match(t.Context(), "pos", []string{"log"}, []byte("\n"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	p := places[0]
-	if !p.Bytes || p.Last != 0 || p.CRC != crc32.Checksum([]byte("1\n2\n"), castagnoli) || p.UnfinishedCRC != crc32.Checksum([]byte("1\n2\nha"), castagnoli) || p.Born != is.Born {
-		t.Errorf("%+v", p)
-	}
-	r.Inputs[0].CRC++
-	if _, err := r.match(t.Context(), "pos", []string{"log"}, []byte("\n")); err == nil {
-		t.Error("another last message is taken for the same")
 	}
 }
