@@ -231,7 +231,8 @@ func (m *machine) compare() {
 // model ends; another log begins.
 func (m *machine) compareUnsaved() {
 	m.t.Helper()
-	p, start := m.log.Positions(), m.saved[len(m.saved)-1]
+	p := m.log.Positions()
+	start := slices.Max(m.saved) // an attempt that failed may have come as far as the file, too
 	var got []written
 	for id := p.Start; ; {
 		batches, err := m.readBatches(id, 1000)
