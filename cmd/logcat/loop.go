@@ -23,24 +23,21 @@ func (t *transfer) notItself(files []string) error {
 	if len(files) == 0 {
 		files = []string{standardInput}
 	}
-	resume := regular(os.Stat(t.o.progress))
+	kept := t.o.progress
+	resume := regular(os.Stat(kept))
 	for _, name := range files {
-		read := regular(os.Stat(name))
+		input, read, named := "an input", regular(os.Stat(name)), filepath.Clean(name) == filepath.Clean(kept)
 		if name == standardInput {
-			read = nil
+			input, read, named = "standard input", nil, false
 			if f := t.env.StdinFile(); f != nil {
 				read = regular(f.Stat())
 			}
 		}
-		switch kept := t.o.progress; {
-		case kept == "":
-		case name == standardInput && resume != nil && read != nil && os.SameFile(read, resume):
-			return keptInInput(kept, "standard input")
-		case name != standardInput && (filepath.Clean(name) == filepath.Clean(kept) || resume != nil && read != nil && os.SameFile(read, resume)):
-			return keptInInput(kept, "an input")
+		if kept != "" && (named || same(read, resume)) {
+			return keptInInput(kept, input)
 		}
 		for _, w := range written {
-			if read != nil && w != nil && os.SameFile(read, w) {
+			if same(read, w) {
 				return fmt.Errorf("%s: it is read and written at the same time", shownName(name))
 			}
 		}
@@ -60,3 +57,6 @@ func regular(info os.FileInfo, err error) os.FileInfo {
 	}
 	return info
 }
+
+// same reports whether both are there, and one file.
+func same(a, b os.FileInfo) bool { return a != nil && b != nil && os.SameFile(a, b) }
