@@ -19,7 +19,7 @@ class Client:
     def open(self, producer, brokers, codec, acks):
         self.producers[producer] = Producer({
             "bootstrap.servers": brokers, "compression.type": codec, "acks": acks,
-            "linger.ms": 20, "batch.num.messages": 100000, "queue.buffering.max.messages": 200000,
+            "linger.ms": 1000, "batch.num.messages": 100000, "queue.buffering.max.messages": 200000,
             "retry.backoff.ms": 50, "reconnect.backoff.ms": 20, "reconnect.backoff.max.ms": 100,
             "max.in.flight.requests.per.connection": 1,  # order without idempotence
         })

@@ -20,7 +20,7 @@ class Client:
     def open(self, producer, brokers, codec, acks):
         self.producers[producer] = KafkaProducer(
             bootstrap_servers=brokers, compression_type=None if codec == "none" else codec,
-            acks="all" if acks == -1 else acks, linger_ms=20, batch_size=900000, retries=400, retry_backoff_ms=50,
+            acks="all" if acks == -1 else acks, linger_ms=1000, batch_size=900000, retries=400, retry_backoff_ms=50,
             reconnect_backoff_ms=20, reconnect_backoff_max_ms=100, max_in_flight_requests_per_connection=1)
 
     def send(self, producer, topic, partition, records):
